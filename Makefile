@@ -1,0 +1,49 @@
+# Everything here sets up what it needs and is missing; scripts/ is how.
+# PG_CONFIG=/path/to/pg_config or PG_MAJOR=17 chooses among several PostgreSQL.
+
+export PG_CONFIG PG_MAJOR
+
+.PHONY: help demo test server psql stop install lint build setup
+.NOTPARALLEL:
+
+help:
+	@echo "make demo       twenty runs race for one slot, without and with pg_claims"
+	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
+	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"
+	@echo "make server     start the scratch server under target/pg with the extension in it"
+	@echo "make psql       psql in it"
+	@echo "make stop       stop it"
+	@echo "make install    install into the PostgreSQL that PG_CONFIG=… names"
+	@echo "make build      build only"
+	@echo "PG_CONFIG=/path/to/pg_config or PG_MAJOR=17 chooses among several PostgreSQL."
+
+demo: server
+	@scripts/demo.sh
+
+test: server
+	@scripts/test.sh $(ONLY)
+
+lint:
+	@scripts/setup.sh lint
+	@scripts/build.sh
+	@scripts/lint.sh
+
+server: build
+	@scripts/server.sh start
+
+psql: build
+	@scripts/server.sh psql
+
+stop:
+	@scripts/server.sh stop
+
+install:
+	@scripts/setup.sh build
+	@scripts/build.sh
+	@scripts/install.sh
+
+build: setup
+	@scripts/build.sh
+
+setup:
+	@scripts/setup.sh

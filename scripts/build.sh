@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# Builds the extension for the chosen PostgreSQL: the files of an installation, in the places they
+# would be installed to, below target/package/.
+#
+#   scripts/build.sh             the extension
+#   scripts/build.sh NAME        the same with a part of its protocol left out: the feature mutant_NAME
+source "$(dirname "$0")/common.sh"
+require_postgres
+
+mutant=${1:-}
+[[ -z $mutant ]] || mutants | grep -qx "$mutant" || die "no feature mutant_$mutant in Cargo.toml"
+features=pg$PG_MAJOR${mutant:+,mutant_$mutant}
+package=$(package_dir "$mutant")
+made_with="$PG_CONFIG $("$PG_CONFIG" --version) $features"
+
+# One build at a time: a second one waits, and then finds it done.
+mkdir -p "${package%/*}"
+exec 9>"${package%/*}/lock"
+flock 9
+
+if fresh "$package.stamp" "$made_with"; then exit 0; fi
+
+say "building $NAME with $features (the first time: a minute or two)"
+# The stamp is as old as the build's start, so that what is saved meanwhile counts as newer.
+echo "$made_with" >"$package.started"
+rm -rf "$package"
+cd "$HOUSE"
+NO_COLOR=1 cargo pgrx package --no-default-features --features "$features" \
+    --pg-config "$PG_CONFIG" --out-dir "$package" >"$package.log" 2>&1 || {
+    cat "$package.log" >&2
+    die "the build failed"
+}
+mv "$package.started" "$package.stamp"

@@ -1,0 +1,136 @@
+#!/usr/bin/env bash
+# Sets up what is missing: PostgreSQL with its headers and pg_cron, what a build needs, cargo-pgrx.
+# On Debian and Ubuntu it installs; on another system it names what to install.
+#
+#   scripts/setup.sh          for a scratch server
+#   scripts/setup.sh build    only to build and install the extension into a PostgreSQL of yours
+#   scripts/setup.sh lint     for the checks as well
+source "$(dirname "$0")/common.sh"
+
+purpose=${1:-server}
+
+main() {
+    [[ $EUID -ne 0 || $purpose == build ]] || have runuser || die "runuser (util-linux) is needed: the server cannot run as root"
+    choose_postgres
+    install_packages
+    choose_postgres
+    check_rust
+    install_cargo_pgrx
+    init_pgrx
+}
+
+install_packages() {
+    local missing
+    missing=$(missing_packages)
+    [[ -n $missing ]] || return 0
+    if ! have apt-get; then
+        name_packages "$missing"
+    fi
+    local major=${PG_MAJOR:-}
+    if [[ -z $major ]]; then
+        run_as_root apt-get update -q
+        major=$(distribution_major)
+    fi
+    # shellcheck disable=SC2086  # a list of words
+    apt_install ${missing//MAJOR/$major}
+    PG_MAJOR=$major
+}
+
+# The missing Debian packages; the major is left open where no server is here yet.
+missing_packages() {
+    local major=${PG_MAJOR:-MAJOR}
+    if [[ -z $PG_CONFIG || ! -x $BINDIR/postgres ]]; then echo "postgresql-$major"; fi
+    if [[ -z $PG_CONFIG || ! -f $("$PG_CONFIG" --includedir-server)/postgres.h ]]; then
+        echo "postgresql-server-dev-$major"
+    fi
+    if [[ $purpose != build ]]; then
+        if [[ -z $PG_CONFIG || ! -f $PKGLIBDIR/pg_cron.so ]]; then echo "postgresql-$major-cron"; fi
+        have python3 || echo python3
+    fi
+    if [[ $purpose == lint ]]; then
+        python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+    fi
+    have_libclang || echo libclang-dev
+    have gcc || have cc || echo gcc
+    have pkg-config || echo pkg-config
+}
+
+# bindgen, which reads PostgreSQL's headers for pgrx, opens libclang as a library.
+have_libclang() {
+    [[ -z ${LIBCLANG_PATH:-} ]] || return 0
+    compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null ||
+        compgen -G '/usr/lib/*/libclang*.so*' >/dev/null ||
+        compgen -G '/usr/lib64/libclang*.so*' >/dev/null
+}
+
+distribution_major() {
+    local major
+    major=$(apt-cache depends postgresql | sed -n 's/.*Depends: postgresql-\([0-9]*\)$/\1/p' | head -n 1)
+    [[ " ${MAJORS[*]} " == *" $major "* ]] ||
+        die "this distribution has PostgreSQL ${major:-of no known version}, and 15 or later is needed" \
+            "apt.postgresql.org has newer ones; then name yours: PG_MAJOR=17 make …"
+    echo "$major"
+}
+
+name_packages() {
+    die "some things are missing, and only apt is known here. Please install what your system calls:" \
+        "$(tr '\n' ' ' <<<"${1//-MAJOR/}")" \
+        "Or name a PostgreSQL that has them: PG_CONFIG=/path/to/pg_config make …"
+}
+
+# Debian starts a server on port 5432 with the package. Nobody asked for one here: the scratch server
+# is another, so the package is told not to, for as long as it is being installed.
+apt_install() {
+    local conf=/etc/postgresql-common/createcluster.d/pg_claims-setup.conf
+    say "installing $*"
+    run_as_root apt-get update -q
+    run_as_root mkdir -p "${conf%/*}"
+    echo 'create_main_cluster = false' | run_as_root tee "$conf" >/dev/null
+    local failed=0
+    run_as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -q -y --no-install-recommends "$@" || failed=1
+    run_as_root rm -f "$conf"
+    [[ $failed == 0 ]] || die "apt-get could not install $*"
+}
+
+run_as_root() {
+    if [[ $EUID -eq 0 ]]; then
+        "$@"
+    elif have sudo && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
+        say "sudo $*"
+        sudo "$@"
+    else
+        die "this has to be run as root, and there is no sudo here:" "$*"
+    fi
+}
+
+check_rust() {
+    have cargo || die "Rust is missing" \
+        "https://rustup.rs installs it for your user, without root; then run this again"
+    local has wants
+    has=$(rustc --version | cut -d ' ' -f 2)
+    wants=$(cargo_toml rust-version)
+    [[ $(printf '%s\n%s\n' "$wants" "$has" | sort -V | head -n 1) == "$wants" ]] ||
+        die "Rust $has is too old, $wants is needed" "rustup update stable"
+}
+
+# cargo-pgrx and the pgrx crate go together: the same version, to the last digit.
+install_cargo_pgrx() {
+    local version
+    version=$(cargo_toml pgrx)
+    if [[ $(cargo pgrx --version 2>/dev/null) == "cargo-pgrx $version" ]]; then return; fi
+    say "building cargo-pgrx $version into target/tools (once; some minutes)"
+    cargo_install "cargo-pgrx@$version"
+}
+
+init_pgrx() {
+    if grep -qsxF "pg$PG_MAJOR = \"$PG_CONFIG\"" "$PGRX_HOME/config.toml"; then return; fi
+    say "telling pgrx of PostgreSQL $PG_MAJOR"
+    mkdir -p "$PGRX_HOME"
+    cargo pgrx init "--pg$PG_MAJOR=$PG_CONFIG" --no-run >"$PGRX_HOME/init.log" 2>&1 || {
+        cat "$PGRX_HOME/init.log" >&2
+        die "cargo pgrx init failed"
+    }
+}
+
+main
