@@ -21,7 +21,7 @@ demo: server
 	@scripts/demo.sh
 
 test: server
-	@scripts/test.sh $(ONLY)
+	@scripts/test.sh $(ONLY) $(NAMES)
 
 lint:
 	@scripts/setup.sh lint

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # What every script needs: how to speak, where things are, and which PostgreSQL is meant.
 # Sourced, never run.
+# shellcheck disable=SC2034  # much of it is for those who source it
 
 set -euo pipefail
 # The server may run as another user than the one who builds, and has to read what was built.
@@ -9,7 +10,7 @@ umask 022
 HOUSE=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 TOOLS=$HOUSE/target/tools
 export PGRX_HOME=$HOUSE/target/pgrx
-export PATH=$TOOLS/bin:$PATH:$HOME/.cargo/bin
+export PATH=$TOOLS/bin:$PATH:${HOME:-}/.cargo/bin
 # What a psql or libpq setting of the caller's means for his own servers is not meant for this one.
 unset PGHOST PGPORT PGUSER PGDATABASE PGPASSWORD PGSERVICE PGOPTIONS PGSSLMODE PSQLRC
 

@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.sh"
 require_postgres
 
-package=$(package_dir)
+package=$(package_dir "")
 say "installing $NAME $(cargo_toml version) into $PKGLIBDIR and $SHAREDIR/extension"
 if [[ -w $PKGLIBDIR && -w $SHAREDIR/extension ]]; then
     as_owner=()

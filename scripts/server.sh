@@ -132,7 +132,7 @@ copy_installation() {
 
 install_extension() {
     local package file
-    package=$(package_dir)
+    package=$(package_dir "")
     [[ -f $package.stamp ]] || die "the extension is not built yet" "make build"
     for file in "$SHARE/extension/$NAME"--*.sql; do
         if [[ ! -e $package$SHAREDIR/extension/${file##*/} ]]; then rm -f "$file"; fi
@@ -209,7 +209,8 @@ CONF
 write_env() {
     {
         printf 'export PGHOST=%q PGPORT=%q ' "$SOCKETS" "$(<"$PLACE/port")"
-        printf 'PGUSER=postgres PGDATABASE=%q\n' "$NAME"
+        # shellcheck disable=SC2016  # the PATH of whoever sources it
+        printf 'PGUSER=postgres PGDATABASE=%q PATH=%q:"$PATH"\n' "$NAME" "$BIN"
     } >"$HOUSE/target/pg/env"
     # shellcheck source=/dev/null
     source "$HOUSE/target/pg/env"

