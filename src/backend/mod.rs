@@ -1,0 +1,27 @@
+//! The border to PostgreSQL: every `unsafe` of the crate lives here.
+//!
+//! | module      | what it wraps                                                        |
+//! |-------------|----------------------------------------------------------------------|
+//! | `statement` | prepared statements through SPI, one cache per backend               |
+//! | `lock`      | the transaction-level advisory lock, only ever tried                 |
+//! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
+//! | `value`     | SQL values in and out: identifiers of any type, jsonb, instants      |
+
+pub mod clock;
+pub mod lock;
+pub mod statement;
+pub mod value;
+
+/// Called once when the library is loaded.
+///
+/// pgrx appends a Rust backtrace to the DETAIL of every PostgreSQL error that
+/// passes through Rust when the server runs with `RUST_BACKTRACE` set. n8n shows
+/// its users nothing but the DETAIL, so they would read the backtrace instead of
+/// PostgreSQL's own words.
+pub fn init() {
+    // SAFETY: PostgreSQL backends are single-threaded while a library is loaded.
+    unsafe { std::env::set_var("RUST_LIB_BACKTRACE", "0") };
+    // SAFETY: the argument is a NUL-terminated literal. From here on
+    // `SET pg_claims.lock_wiat` is an error instead of a silent new setting.
+    unsafe { pgrx::pg_sys::MarkGUCPrefixReserved(c"pg_claims".as_ptr()) };
+}

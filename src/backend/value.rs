@@ -1,0 +1,224 @@
+//! SQL values in and out.
+
+use std::ffi::CStr;
+
+use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
+use pgrx::datum::Datum;
+use pgrx::pgrx_sql_entity_graph::metadata::{
+    ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
+};
+use pgrx::{FromDatum, IntoDatum, direct_function_call_as_datum, pg_sys};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// The first identifier of a call, declared `anycompatible`: a text, or a number or a
+/// uuid as n8n inlines them.
+#[derive(Clone, Copy)]
+pub struct AnyIdentifier {
+    datum: pg_sys::Datum,
+    type_oid: pg_sys::Oid,
+}
+
+impl AnyIdentifier {
+    /// The identifier's text, or the name of its type when that type has no text that
+    /// is the same in every session.
+    pub fn text(self) -> Result<String, String> {
+        // SAFETY: the datum is the argument itself, of the type that the caller's query
+        // gave it. A domain has its base type's representation.
+        unsafe {
+            let base = pg_sys::getBaseType(self.type_oid);
+            match base {
+                pg_sys::TEXTOID | pg_sys::VARCHAROID => Ok(self.output(base)),
+                pg_sys::NAMEOID
+                | pg_sys::INT2OID
+                | pg_sys::INT4OID
+                | pg_sys::INT8OID
+                | pg_sys::UUIDOID => Ok(self.output(base)),
+                // As PostgreSQL's own cast to text does: the padding is not content.
+                pg_sys::BPCHAROID => Ok(self.output(base).trim_end_matches(' ').to_owned()),
+                // 42 and 42.00 are one number, so they are one identifier.
+                pg_sys::NUMERICOID => {
+                    let trimmed = direct_function_call_as_datum(
+                        pg_sys::numeric_trim_scale,
+                        &[Some(self.datum)],
+                    );
+                    let datum = trimmed.unwrap_or(self.datum);
+                    Ok(Self { datum, ..self }.output(base))
+                }
+                _ if pg_sys::type_is_enum(base) => Ok(self.output(base)),
+                _ => Err(text_of(pg_sys::format_type_be(self.type_oid))),
+            }
+        }
+    }
+
+    /// # Safety
+    /// `type_oid` must be the type of the datum.
+    unsafe fn output(self, type_oid: pg_sys::Oid) -> String {
+        let mut function = pg_sys::Oid::INVALID;
+        let mut is_varlena = false;
+        // SAFETY: the caller's promise.
+        unsafe {
+            pg_sys::getTypeOutputInfo(type_oid, &mut function, &mut is_varlena);
+            text_of(pg_sys::OidOutputFunctionCall(function, self.datum))
+        }
+    }
+}
+
+/// # Safety
+/// `text` must be a NUL-terminated string that PostgreSQL has made in this database,
+/// which is UTF-8: the extension refuses to be created in another encoding.
+unsafe fn text_of(text: *const std::ffi::c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
+// SAFETY: the argument is kept as the datum it is, beside the type the query gave it.
+unsafe impl<'fcx> ArgAbi<'fcx> for AnyIdentifier {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        let type_oid = arg.raw_oid();
+        // SAFETY: pgrx asks this only of an argument that is not NULL, or wraps it in Option.
+        let any = unsafe { arg.unbox_arg_using_from_datum::<pgrx::AnyElement>() };
+        Self { datum: any.map_or(pg_sys::Datum::null(), |any| any.datum()), type_oid }
+    }
+}
+
+// SAFETY: PostgreSQL resolves anycompatible to a real type before the call.
+unsafe impl SqlTranslatable for AnyIdentifier {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(AnyIdentifier);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> =
+        Ok(SqlMappingRef::literal("anycompatible"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("anycompatible")));
+}
+
+/// A user's jsonb, carried as text and never read into Rust's own numbers, so that it
+/// comes back digit for digit.
+#[derive(Clone, Debug, Serialize)]
+#[serde(transparent)]
+pub struct Json(Box<RawValue>);
+
+impl Json {
+    /// What a jsonb value serialises to, from any type that serde knows.
+    pub fn from(value: &impl Serialize) -> Self {
+        Self(serde_json::value::to_raw_value(value).expect("an answer always serialises"))
+    }
+
+    /// The JSON text.
+    pub fn get(&self) -> &str {
+        self.0.get()
+    }
+}
+
+impl FromDatum for Json {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: pg_sys::Oid,
+    ) -> Option<Self> {
+        if is_null {
+            return None;
+        }
+        // SAFETY: the datum is a jsonb, and jsonb_out returns a cstring.
+        let text = unsafe {
+            let text = direct_function_call_as_datum(pg_sys::jsonb_out, &[Some(datum)])?;
+            text_of(text.cast_mut_ptr())
+        };
+        Some(Self(RawValue::from_string(text).expect("jsonb_out writes valid JSON")))
+    }
+}
+
+impl IntoDatum for Json {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        let text = std::ffi::CString::new(self.get()).expect("JSON text has no NUL");
+        // SAFETY: jsonb_in takes a cstring, and copies what it needs of it.
+        unsafe { direct_function_call_as_datum(pg_sys::jsonb_in, &[Some(text.as_ptr().into())]) }
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::JSONBOID
+    }
+}
+
+// SAFETY: read by FromDatum above, which copies.
+unsafe impl<'fcx> ArgAbi<'fcx> for Json {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: declared as jsonb, so it is one.
+        unsafe { arg.unbox_arg_using_from_datum() }.expect("a NULL is taken by Option")
+    }
+}
+
+// SAFETY: into_datum makes a jsonb, as declared.
+unsafe impl BoxRet for Json {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        match self.into_datum() {
+            // SAFETY: a jsonb allocated in the function's own context.
+            Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
+            None => fcinfo.return_null(),
+        }
+    }
+}
+
+// SAFETY: the SQL type is jsonb in both directions.
+unsafe impl SqlTranslatable for Json {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(Json);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("jsonb"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("jsonb")));
+}
+
+/// An instant in PostgreSQL's own count: microseconds since 2000-01-01 UTC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Instant(pub i64);
+
+/// From 1970-01-01 to 2000-01-01.
+const UNIX_TO_POSTGRES_US: i64 = 946_684_800_000_000;
+
+impl Instant {
+    pub fn plus_ms(self, ms: i64) -> Self {
+        Self(self.0 + ms * 1000)
+    }
+
+    /// Milliseconds from `earlier` to this instant, rounded up; 0 when it is not later.
+    pub fn ms_since(self, earlier: Self) -> i64 {
+        ((self.0 - earlier.0).max(0) + 999) / 1000
+    }
+}
+
+impl Serialize for Instant {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let unix_us = self.0.saturating_add(UNIX_TO_POSTGRES_US);
+        match jiff::Timestamp::from_microsecond(unix_us) {
+            Ok(timestamp) => serializer.collect_str(&timestamp),
+            Err(error) => Err(serde::ser::Error::custom(error)),
+        }
+    }
+}
+
+impl FromDatum for Instant {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: pg_sys::Oid,
+    ) -> Option<Self> {
+        (!is_null).then(|| Self(datum.value() as i64))
+    }
+}
+
+impl IntoDatum for Instant {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.0.into())
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::TIMESTAMPTZOID
+    }
+}
+
+/// A text as an SQL literal, quoted by PostgreSQL itself.
+pub fn literal(text: &str) -> String {
+    let text = std::ffi::CString::new(text).expect("PostgreSQL's text has no NUL");
+    // SAFETY: the argument is NUL-terminated, and so is the palloc'd copy that comes back.
+    unsafe { text_of(pg_sys::quote_literal_cstr(text.as_ptr())) }
+}

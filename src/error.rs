@@ -1,0 +1,189 @@
+//! What is refused, and how it is said: one variant a refusal, and one `match` for its
+//! SQLSTATE, its DETAIL and its HINT.
+//!
+//! An expected outcome (taken, lost, busy) is an answer and never comes through here.
+//! n8n shows its users the DETAIL and nothing else, so every refusal has one that can
+//! be understood alone.
+
+use pgrx::PgSqlErrorCode as Code;
+use pgrx::pg_sys::panic::ErrorReport;
+use thiserror::Error;
+
+#[derive(Debug, Error)]
+pub enum Refusal {
+    #[error("{argument} must not be NULL")]
+    Null { argument: &'static str, hint: &'static str },
+
+    #[error("invalid {argument}: {value}")]
+    Identifier { argument: &'static str, value: String, fault: IdentifierFault },
+
+    #[error("{argument} cannot be of type {type_name}")]
+    IdentifierType { argument: &'static str, type_name: String },
+
+    #[error("{argument} out of range")]
+    Duration {
+        argument: &'static str,
+        given_ms: i128,
+        least_ms: i64,
+        most_ms: i64,
+        limit: &'static str,
+    },
+
+    #[error("invalid {argument}: {value}")]
+    Word { argument: &'static str, value: String, words: Vec<&'static str> },
+
+    #[error("invalid after: no answer of pg_claims")]
+    After { fault: &'static str },
+
+    #[error("{function} needs the isolation level READ COMMITTED")]
+    Isolation { function: &'static str },
+
+    #[error("cannot execute {function} in a read-only transaction")]
+    ReadOnly { function: &'static str },
+
+    #[error("slot \"{slot_id}\" is not held by \"{holder}\"")]
+    NotHeld { slot_id: String, holder: String, detail: String },
+}
+
+/// What is wrong with an identifier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum IdentifierFault {
+    Blank,
+    OuterSpace,
+    OuterQuotes,
+    TooLong { bytes: usize },
+    ControlCharacter,
+    BrokenExpression,
+}
+
+pub const MOST_IDENTIFIER_BYTES: usize = 500;
+
+impl Refusal {
+    fn code(&self) -> Code {
+        match self {
+            Self::Null { .. } => Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            Self::Identifier { .. }
+            | Self::Duration { .. }
+            | Self::Word { .. }
+            | Self::After { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
+            Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
+            Self::ReadOnly { .. } => Code::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            Self::NotHeld { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+        }
+    }
+
+    fn detail(&self) -> String {
+        match self {
+            Self::Null { argument, .. } => {
+                format!("The argument {argument} is NULL: nothing was done.")
+            }
+            Self::Identifier { argument, fault, .. } => fault.detail(argument),
+            Self::IdentifierType { argument, type_name } => format!(
+                "The text of a {type_name} depends on the session or is not unique, so two \
+                 callers could mean one {argument} and name two."
+            ),
+            Self::Duration { argument, given_ms, least_ms, most_ms, limit } => format!(
+                "The argument {argument} is {given_ms} ms; it can be from {least_ms} ms to \
+                 {most_ms} ms{limit}."
+            ),
+            Self::Word { argument, value, words } => {
+                format!("The argument {argument} is {value}; it can be {}.", alternatives(words))
+            }
+            Self::After { fault } => format!("The argument after {fault}: nothing was done."),
+            Self::Isolation { .. } => "The transaction's snapshot may be older than the claim \
+                 that it would answer about, so the answer could be wrong without any \
+                 serialization failure."
+                .into(),
+            Self::ReadOnly { .. } => "The server is a standby or the transaction was started \
+                 READ ONLY, and the function may have to write."
+                .into(),
+            Self::NotHeld { detail, .. } => detail.clone(),
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Null { hint, .. } => (*hint).into(),
+            Self::Identifier { argument, fault, .. } => fault.hint(argument),
+            Self::IdentifierType { argument, .. } => format!(
+                "Pass the {argument} as text, a whole number or a uuid. A time is claimed as a \
+                 text that is always written in one way, such as '2026-01-02T15:00:00Z'."
+            ),
+            Self::Duration { .. } => "Write an interval with its unit, such as '30 seconds' or \
+                 '5 minutes' ('5:00' is five hours)."
+                .into(),
+            Self::Word { words, .. } => format!("Write {}.", alternatives(words)),
+            Self::After { .. } => "Pass the call itself, as in claim_slot(…, after => \
+                 begin_key(…)), or the jsonb that an earlier call answered."
+                .into(),
+            Self::Isolation { .. } => "Call it in a transaction of the default isolation level: \
+                 BEGIN ISOLATION LEVEL READ COMMITTED."
+                .into(),
+            Self::ReadOnly { .. } => "Call it on the primary server, in a READ WRITE \
+                 transaction. check_slot works here."
+                .into(),
+            Self::NotHeld { .. } => {
+                "Stop this run, or claim the slot again before going on.".into()
+            }
+        }
+    }
+}
+
+impl IdentifierFault {
+    fn detail(self, argument: &str) -> String {
+        match self {
+            Self::Blank => format!("The {argument} is empty or blank."),
+            Self::OuterSpace => format!("The {argument} begins or ends with white space."),
+            Self::OuterQuotes => format!("The {argument} stands in double quotes."),
+            Self::TooLong { bytes } => format!(
+                "The {argument} has {bytes} bytes; it can have {MOST_IDENTIFIER_BYTES} at the most."
+            ),
+            Self::ControlCharacter => {
+                format!(
+                    "The {argument} contains a control character, such as a line break or a tab."
+                )
+            }
+            Self::BrokenExpression => format!(
+                "This {argument} is what a broken expression leaves behind; every request would \
+                 share it."
+            ),
+        }
+    }
+
+    fn hint(self, argument: &str) -> String {
+        match self {
+            Self::Blank | Self::BrokenExpression => format!(
+                "Check the expression that fills {argument}; in n8n, that the field exists in \
+                 the item that reaches the node."
+            ),
+            Self::OuterSpace => format!("Trim the {argument} before the call."),
+            Self::OuterQuotes => format!(
+                "Pass the {argument} without the quotes; in n8n, {{{{ $json.field }}}} and not \
+                 JSON.stringify($json.field)."
+            ),
+            Self::TooLong { .. } => "Pass a short name, or a hash of the long one.".into(),
+            Self::ControlCharacter => format!("Remove it from the {argument} before the call."),
+        }
+    }
+}
+
+impl From<Refusal> for ErrorReport {
+    fn from(refusal: Refusal) -> Self {
+        ErrorReport::new(refusal.code(), refusal.to_string(), "pg_claims")
+            .set_detail(refusal.detail())
+            .set_hint(refusal.hint())
+    }
+}
+
+/// `'a', 'b' or 'c'`
+fn alternatives(words: &[&str]) -> String {
+    match words {
+        [] => String::new(),
+        [one] => format!("'{one}'"),
+        [head @ .., last] => {
+            let head: Vec<_> = head.iter().map(|word| format!("'{word}'")).collect();
+            format!("{} or '{last}'", head.join(", "))
+        }
+    }
+}

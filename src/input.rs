@@ -1,0 +1,146 @@
+//! What is refused before anything is read or written, and how input is understood.
+
+use pgrx::datum::Interval;
+use serde::Deserialize;
+
+use crate::backend::clock;
+use crate::backend::value::{AnyIdentifier, Json};
+use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, Refusal};
+use crate::settings;
+
+/// What a broken expression leaves behind, in n8n and elsewhere. Taken as a name, it
+/// would be shared by every request whose expression is broken.
+const BROKEN_EXPRESSIONS: [&str; 6] =
+    ["undefined", "null", "NaN", "[object Object]", "__UNKNOWN__", "Invalid Date"];
+
+/// The first identifier of a call: a text, a number or a uuid.
+pub fn identifier(argument: &'static str, value: Option<AnyIdentifier>) -> Result<String, Refusal> {
+    let text = value
+        .map(AnyIdentifier::text)
+        .transpose()
+        .map_err(|type_name| Refusal::IdentifierType { argument, type_name })?;
+    name(argument, text)
+}
+
+/// Every other identifier: a text.
+pub fn name(argument: &'static str, value: Option<String>) -> Result<String, Refusal> {
+    let value = value.ok_or(Refusal::Null {
+        argument,
+        hint: "Check the expression that fills it; in n8n, that the field exists in the item \
+               that reaches the node.",
+    })?;
+    match fault(&value) {
+        None => Ok(value),
+        Some(fault) => Err(Refusal::Identifier { argument, value: excerpt(&value), fault }),
+    }
+}
+
+/// An identifier that may be left out.
+pub fn optional_name(
+    argument: &'static str,
+    value: Option<String>,
+) -> Result<Option<String>, Refusal> {
+    value.map(|value| name(argument, Some(value))).transpose()
+}
+
+fn fault(value: &str) -> Option<IdentifierFault> {
+    if value.trim().is_empty() {
+        Some(IdentifierFault::Blank)
+    } else if value.len() > MOST_IDENTIFIER_BYTES {
+        Some(IdentifierFault::TooLong { bytes: value.len() })
+    } else if value.chars().any(char::is_control) {
+        Some(IdentifierFault::ControlCharacter)
+    } else if value.trim() != value {
+        Some(IdentifierFault::OuterSpace)
+    } else if value.len() > 1 && value.starts_with('"') && value.ends_with('"') {
+        Some(IdentifierFault::OuterQuotes)
+    } else if BROKEN_EXPRESSIONS.contains(&value) {
+        Some(IdentifierFault::BrokenExpression)
+    } else {
+        None
+    }
+}
+
+/// A value as an error message can show it: short, on one line.
+fn excerpt(value: &str) -> String {
+    const MOST_CHARS: usize = 60;
+    let shown: String = value.chars().take(MOST_CHARS).flat_map(char::escape_debug).collect();
+    let cut = if value.chars().nth(MOST_CHARS).is_some() { "…" } else { "" };
+    format!("\"{shown}{cut}\"")
+}
+
+/// A lease in milliseconds; NULL is the setting's default.
+pub fn ttl_ms(value: Option<Interval>) -> Result<i64, Refusal> {
+    let most_ms = settings::max_ttl_ms();
+    let Some(value) = value else {
+        return Ok(settings::default_ttl_ms().min(most_ms));
+    };
+    duration_ms("ttl", value, 1, most_ms, " (pg_claims.max_ttl)")
+}
+
+/// The longest that a claim can wait inside the call.
+const MOST_WAIT_MS: i64 = 60_000;
+
+/// A wait in milliseconds; above a minute it is a minute, as the call keeps a
+/// connection busy all the while.
+pub fn wait_ms(value: Option<Interval>) -> Result<i64, Refusal> {
+    let Some(value) = value else { return Ok(0) };
+    Ok(duration_ms("wait", value, 0, i64::MAX, "")?.min(MOST_WAIT_MS))
+}
+
+fn duration_ms(
+    argument: &'static str,
+    value: Interval,
+    least_ms: i64,
+    most_ms: i64,
+    limit: &'static str,
+) -> Result<i64, Refusal> {
+    let given_us = value.as_micros();
+    let given_ms = given_us.div_euclid(1000);
+    match i64::try_from(given_ms) {
+        Ok(ms) if ms >= least_ms && ms <= most_ms => Ok(ms),
+        _ => Err(Refusal::Duration { argument, given_ms, least_ms, most_ms, limit }),
+    }
+}
+
+/// One word out of a few, and what it means.
+pub fn word<T: Copy>(
+    argument: &'static str,
+    value: Option<&str>,
+    meanings: &[(&'static str, T)],
+) -> Result<T, Refusal> {
+    let value = value.ok_or(Refusal::Null {
+        argument,
+        hint: "Leave the argument out if it has a default, or write one of its words.",
+    })?;
+    meanings.iter().find(|(word, _)| *word == value).map(|(_, meaning)| *meaning).ok_or_else(|| {
+        Refusal::Word {
+            argument,
+            value: excerpt(value),
+            words: meanings.iter().map(|(word, _)| *word).collect(),
+        }
+    })
+}
+
+/// Whether to go on after another answer; if not, that answer.
+pub fn after(value: Option<Json>) -> Result<Option<Json>, Refusal> {
+    #[derive(Deserialize)]
+    struct Answered {
+        ok: bool,
+    }
+    let value = value.ok_or(Refusal::After { fault: "is NULL" })?;
+    let answered: Answered = serde_json::from_str(value.get())
+        .map_err(|_| Refusal::After { fault: "has no field \"ok\" that is true or false" })?;
+    Ok((!answered.ok).then_some(value))
+}
+
+/// A writing function works on the newest state only, and must be able to write.
+pub fn writable(function: &'static str) -> Result<(), Refusal> {
+    if clock::is_read_only() {
+        Err(Refusal::ReadOnly { function })
+    } else if clock::has_fixed_snapshot() {
+        Err(Refusal::Isolation { function })
+    } else {
+        Ok(())
+    }
+}

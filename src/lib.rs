@@ -1,0 +1,38 @@
+//! pg_claims: atomic claims, leases, fencing tokens and idempotency keys inside
+//! PostgreSQL, so that two workflow runs never do one thing twice.
+//!
+//! # Layout
+//!
+//! - `slots/`: a claim and everything that can happen to it; one file a command or a few
+//!   of one shape. Its `mod.rs` has the row, the two arbiters and the protocol.
+//! - `outcome`: the JSON contract, what every function answers.
+//! - `input`: what is refused, before anything is read; `error`: how that is said.
+//! - `settings`: every `pg_claims.*` setting.
+//! - `backend/`: the border to PostgreSQL (SPI, locks, clock, values), and all of the
+//!   crate's `unsafe`.
+//!
+//! # SQL
+//!
+//! The installation script is, in this order: `sql/slots.sql` (schema and tables),
+//! `sql/views.sql`, the functions that stand in `src/`, and last what concerns all of
+//! them: their comments, which `build.rs` takes from the doc comments, and
+//! `sql/access.sql`.
+
+mod backend;
+mod error;
+mod input;
+mod outcome;
+mod settings;
+mod slots;
+
+pgrx::pg_module_magic!();
+
+pgrx::extension_sql_file!("../sql/slots.sql", name = "slots", bootstrap);
+pgrx::extension_sql_file!("../sql/views.sql", name = "views", requires = ["slots"]);
+include!(concat!(env!("OUT_DIR"), "/last.rs"));
+
+#[pgrx::pg_guard]
+extern "C-unwind" fn _PG_init() {
+    settings::init();
+    backend::init();
+}

@@ -1,0 +1,149 @@
+//! The JSON contract: what every function answers.
+//!
+//! One object: `ok` (go on, or don't), `outcome` (one word), `message` (a sentence that
+//! can be shown to a person), then the facts. A fact that does not apply is left out.
+
+use serde::Serialize;
+use serde_with::skip_serializing_none;
+
+use crate::backend::value::{Instant, Json};
+use crate::slots::{OnExpiry, Status};
+
+/// The words of `outcome`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    Absent,
+    AlreadyCancelled,
+    AlreadyConfirmed,
+    AlreadyReleased,
+    AlreadyYours,
+    Booked,
+    Busy,
+    Cancelled,
+    Claimed,
+    Confirmed,
+    ConfirmedLate,
+    Expired,
+    Extended,
+    Free,
+    Lost,
+    NotBooked,
+    NotHolder,
+    NotInReview,
+    NotReached,
+    Reclaimed,
+    Released,
+    Review,
+    Taken,
+}
+
+/// An answer. `holder` is always the caller's own, as it was given: a workflow passes
+/// `holder` and `token` of an answer on to its next call, and must never settle somebody
+/// else's claim with them. Whoever else is concerned is `held_by`, `lost_to` or
+/// `previous_holder`. Only check_slot, which has no caller, reports a claim's own.
+#[skip_serializing_none]
+#[derive(Debug, Serialize)]
+pub struct Answer {
+    pub ok: bool,
+    pub outcome: Outcome,
+    pub message: &'static str,
+
+    pub slot_id: Option<String>,
+    pub holder: Option<String>,
+    pub token: Option<i64>,
+    pub status: Option<Status>,
+    pub claimed_at: Option<Instant>,
+    pub expires_at: Option<Instant>,
+    pub ended_at: Option<Instant>,
+    pub ended_by: Option<String>,
+    pub ttl_ms: Option<i64>,
+    pub remaining_ms: Option<i64>,
+    pub retry_after_ms: Option<i64>,
+    pub on_expiry: Option<OnExpiry>,
+    pub origin: Option<i64>,
+    pub replayed: Option<bool>,
+    pub reason: Option<String>,
+    pub result: Option<Json>,
+    pub held_by: Option<String>,
+    pub previous_holder: Option<String>,
+    pub lost_to: Option<String>,
+    pub lost_since: Option<Instant>,
+    pub yours: Option<bool>,
+    pub hint: Option<String>,
+    pub released: Option<u64>,
+    pub in_review: Option<u64>,
+    pub skipped: Option<u64>,
+    /// The answer that a `not_reached` did not go beyond.
+    pub after: Option<Json>,
+}
+
+impl Answer {
+    /// Go on.
+    pub fn yes(outcome: Outcome, message: &'static str) -> Self {
+        Self::new(true, outcome, message)
+    }
+
+    /// Don't.
+    pub fn no(outcome: Outcome, message: &'static str) -> Self {
+        Self::new(false, outcome, message)
+    }
+
+    /// Somebody else is at work on the same slot at this moment.
+    pub fn busy() -> Self {
+        Self {
+            retry_after_ms: Some(BUSY_RETRY_AFTER_MS),
+            ..Self::no(
+                Outcome::Busy,
+                "Somebody else is working on this right now; try again in a moment.",
+            )
+        }
+    }
+
+    /// The call that this one was to come after said no.
+    pub fn not_reached(after: Json) -> Self {
+        Self {
+            after: Some(after),
+            ..Self::no(
+                Outcome::NotReached,
+                "The step before this one said no, so nothing was done.",
+            )
+        }
+    }
+
+    fn new(ok: bool, outcome: Outcome, message: &'static str) -> Self {
+        Self {
+            ok,
+            outcome,
+            message,
+            slot_id: None,
+            holder: None,
+            token: None,
+            status: None,
+            claimed_at: None,
+            expires_at: None,
+            ended_at: None,
+            ended_by: None,
+            ttl_ms: None,
+            remaining_ms: None,
+            retry_after_ms: None,
+            on_expiry: None,
+            origin: None,
+            replayed: None,
+            reason: None,
+            result: None,
+            held_by: None,
+            previous_holder: None,
+            lost_to: None,
+            lost_since: None,
+            yours: None,
+            hint: None,
+            released: None,
+            in_review: None,
+            skipped: None,
+            after: None,
+        }
+    }
+}
+
+const BUSY_RETRY_AFTER_MS: i64 = 1000;

@@ -1,0 +1,59 @@
+//! The settings, all of them: `SHOW pg_claims.lock_wait`,
+//! `ALTER DATABASE … SET pg_claims.default_ttl = '10min'`.
+
+use pgrx::{GucContext, GucFlags, GucRegistry, GucSetting};
+
+const DAY_MS: i32 = 24 * 60 * 60 * 1000;
+
+static DEFAULT_TTL_MS: GucSetting<i32> = GucSetting::<i32>::new(5 * 60 * 1000);
+static MAX_TTL_MS: GucSetting<i32> = GucSetting::<i32>::new(DAY_MS);
+static LOCK_WAIT_MS: GucSetting<i32> = GucSetting::<i32>::new(1000);
+
+/// The lease of a claim whose call names none.
+pub fn default_ttl_ms() -> i64 {
+    DEFAULT_TTL_MS.get().into()
+}
+
+/// The longest lease.
+pub fn max_ttl_ms() -> i64 {
+    MAX_TTL_MS.get().into()
+}
+
+/// How long a call tries to get a lock before it answers `busy`.
+pub fn lock_wait_ms() -> i64 {
+    LOCK_WAIT_MS.get().into()
+}
+
+pub fn init() {
+    GucRegistry::define_int_guc(
+        c"pg_claims.default_ttl",
+        c"The lease of a claim whose call names no ttl.",
+        c"Longer than pg_claims.max_ttl, it is cut to that.",
+        &DEFAULT_TTL_MS,
+        1,
+        i32::MAX,
+        GucContext::Userset,
+        GucFlags::UNIT_MS,
+    );
+    // A superuser's, as it protects everybody from a slot that is blocked for weeks.
+    GucRegistry::define_int_guc(
+        c"pg_claims.max_ttl",
+        c"The longest lease that a call can ask for.",
+        c"A ttl above it is refused.",
+        &MAX_TTL_MS,
+        1,
+        i32::MAX,
+        GucContext::Suset,
+        GucFlags::UNIT_MS,
+    );
+    GucRegistry::define_int_guc(
+        c"pg_claims.lock_wait",
+        c"How long a call tries to get a slot's lock before it answers busy.",
+        c"It bounds the whole call. 0 tries once.",
+        &LOCK_WAIT_MS,
+        0,
+        60 * 1000,
+        GucContext::Userset,
+        GucFlags::UNIT_MS,
+    );
+}

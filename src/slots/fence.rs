@@ -1,0 +1,133 @@
+//! holds_slot, require_slot: the fence for a user's own statement.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::turn::Patience;
+use super::{Claim, State, Status, last_claim, read_claim};
+use crate::backend::clock;
+use crate::backend::value::{AnyIdentifier, Instant};
+use crate::error::Refusal;
+use crate::input;
+use crate::statement;
+
+/// Whether the holder has the claim now, and keeps it to the end of this transaction:
+/// INSERT INTO bookings SELECT … WHERE holds_slot(…) writes only while the lease runs.
+///
+/// Arguments:
+///   slot_id, holder, token   as claim_slot answered them; without a token it is the
+///                            holder's one open claim of the slot
+///
+/// Returns true while the claim is unconfirmed and its lease runs; then nobody takes the
+/// slot over before this transaction ends, and if it confirms the claim, never. False
+/// otherwise: a booked claim is not held any more, so a second run inserts nothing. Also
+/// false when another transaction fences the same claim for longer than
+/// pg_claims.lock_wait.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: fencing tokens, checked by the resource itself, as in Chubby.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn holds_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: default!(Option<i64>, "NULL"),
+) -> Result<bool, ErrorReport> {
+    let fence = Fence::new("holds_slot", slot_id, holder, token)?;
+    Ok(fence.stand().is_ok())
+}
+
+/// As holds_slot, but raises instead of answering false: for a transaction that must not
+/// go on without its claim.
+///
+/// Arguments:
+///   slot_id, holder, token   as claim_slot answered them; without a token it is the
+///                            holder's one open claim of the slot
+///
+/// Returns true, always.
+///
+/// Raises 55000 when the claim is not held, with a DETAIL that says what became of it;
+/// otherwise as holds_slot.
+///
+/// Source: fencing tokens, checked by the resource itself, as in Chubby.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn require_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: default!(Option<i64>, "NULL"),
+) -> Result<bool, ErrorReport> {
+    let fence = Fence::new("require_slot", slot_id, holder, token)?;
+    fence.stand().map_err(|detail| Refusal::NotHeld {
+        slot_id: fence.slot_id,
+        holder: fence.holder,
+        detail: detail.into(),
+    })?;
+    Ok(true)
+}
+
+struct Fence {
+    slot_id: String,
+    holder: String,
+    token: Option<i64>,
+}
+
+statement! {
+    /// Takes the row for the transaction, without waiting: a takeover, which must first
+    /// end this very row, answers busy until then.
+    FENCE =
+        "SELECT expires_at FROM claims.slot_claims
+         WHERE slot_id = $1 AND token = $2 AND holder = $3 AND status = 'claimed'
+         FOR NO KEY UPDATE SKIP LOCKED";
+}
+
+impl Fence {
+    fn new(
+        function: &'static str,
+        slot_id: Option<AnyIdentifier>,
+        holder: Option<String>,
+        token: Option<i64>,
+    ) -> Result<Self, Refusal> {
+        let slot_id = input::identifier("slot_id", slot_id)?;
+        let holder = input::name("holder", holder)?;
+        input::writable(function)?;
+        Ok(Self { slot_id, holder, token })
+    }
+
+    /// Holds the claim for this transaction, or says why not.
+    fn stand(&self) -> Result<(), &'static str> {
+        let mut patience = Patience::for_lock();
+        loop {
+            let claim = self.find().ok_or("The holder has no such claim of this slot.")?;
+            match claim.state(clock::now()) {
+                State::Running => {}
+                State::Expired => return Err("The lease is over."),
+                State::InReview => return Err("The lease is over and the claim is in review."),
+                State::Booked => return Err("The claim is confirmed already: the slot is booked."),
+                State::Ended => return Err("The claim has ended."),
+            }
+            // The clock after the lock: a lease can run out while the row is waited for.
+            match self.lock(claim.token) {
+                Some(expires_at) if expires_at > clock::now() => return Ok(()),
+                Some(_) => return Err("The lease is over."),
+                None if patience.pause() => {}
+                None => return Err("Another transaction is at work on the claim."),
+            }
+        }
+    }
+
+    fn find(&self) -> Option<Claim> {
+        let claim = match self.token {
+            Some(token) => read_claim(&self.slot_id, token),
+            None => last_claim(&self.slot_id).filter(|last| last.status == Status::Claimed),
+        };
+        claim.filter(|claim| claim.holder == self.holder)
+    }
+
+    fn lock(&self, token: i64) -> Option<Instant> {
+        let args = [self.slot_id.as_str().into(), token.into(), self.holder.as_str().into()];
+        FENCE.with(|fence| fence.first(&args, |row| row.must(1)))
+    }
+}

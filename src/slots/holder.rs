@@ -1,0 +1,88 @@
+//! release_holder
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::turn::{Patience, Turn, take_turns};
+use super::{Change, OnExpiry, Status, change, read_claim};
+use crate::backend::clock;
+use crate::backend::value::Json;
+use crate::input;
+use crate::outcome::{Answer, Outcome};
+use crate::statement;
+
+/// Ends what a dead run has left behind, for an error workflow: each unconfirmed claim
+/// of the holder ends as its own on_expiry says (released, or into review). What is
+/// booked stays booked.
+///
+/// Arguments:
+///   holder   the holder whose claims end; NULL: nothing is done (a workflow that failed
+///            to start has no execution)
+///   reason   kept in claims.history
+///
+/// Outcomes: released (ok; released and in_review say how many), busy (skipped
+/// says how many claims somebody else was at work on: call again).
+///
+/// Raises 22023 for a bad holder, 0A000 above READ COMMITTED, 25006 where nothing can be
+/// written.
+///
+/// Source: n8n's error workflow, which gets execution.id and knows nothing else.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn release_holder(
+    holder: Option<String>,
+    reason: default!(Option<String>, "NULL"),
+) -> Result<Json, ErrorReport> {
+    let holder = input::optional_name("holder", holder)?;
+    input::writable("release_holder")?;
+    let answer = match holder.as_deref() {
+        Some(holder) => release_all(holder, reason.as_deref()),
+        None => Answer::yes(Outcome::Released, "No holder was named, so nothing was done."),
+    };
+    Ok(Json::from(&Answer { holder, ..answer }))
+}
+
+statement! {
+    /// The reaper's index holds the open claims only, so this reads no more than those.
+    READ_OPEN =
+        "SELECT slot_id, token FROM claims.slot_claims
+         WHERE status = 'claimed' AND holder = $1 ORDER BY slot_id, token";
+}
+
+fn release_all(holder: &str, reason: Option<&str>) -> Answer {
+    let open: Vec<(String, i64)> =
+        READ_OPEN.with(|read| read.rows(&[holder.into()], |row| (row.must(1), row.must(2))));
+    let (mut released, mut in_review, mut skipped) = (0, 0, 0);
+    // One patience for all of them: the call as a whole stays within its bound.
+    let mut patience = Patience::for_lock();
+    for (slot_id, token) in &open {
+        let became = take_turns(slot_id, &mut patience, |turn| end(turn, *token, holder, reason));
+        match became {
+            Some(Some(Status::Released)) => released += 1,
+            Some(Some(_)) => in_review += 1,
+            Some(None) => {}
+            None => skipped += 1,
+        }
+    }
+    let answer = match skipped {
+        0 => Answer::yes(Outcome::Released, "The holder's unconfirmed claims have ended."),
+        _ => Answer { skipped: Some(skipped), ..Answer::busy() },
+    };
+    Answer { released: Some(released), in_review: Some(in_review), ..answer }
+}
+
+/// Ends one claim by its own on_expiry, and says what became of it: nothing, if it was
+/// booked or ended before its turn came. `None`: look again.
+fn end(turn: &mut Turn, token: i64, holder: &str, reason: Option<&str>) -> Option<Option<Status>> {
+    let open = read_claim(turn.slot_id(), token).filter(|claim| claim.status == Status::Claimed);
+    let Some(claim) = open else { return Some(None) };
+    let now = clock::now();
+    let to = match claim.on_expiry {
+        OnExpiry::Release => Change::end(Status::Released, now, holder),
+        OnExpiry::Review => Change {
+            expires_at: claim.expires_at.map(|end| end.min(now)),
+            ..Change::to(Status::Review)
+        },
+    };
+    change(turn, &claim, &Change { reason, ..to }).map(|ended| Some(ended.status))
+}

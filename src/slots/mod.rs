@@ -1,0 +1,371 @@
+//! Slots: a claim and everything that can happen to it.
+//!
+//! | module    | functions                                                              |
+//! |-----------|------------------------------------------------------------------------|
+//! | `claim`   | claim_slot                                                             |
+//! | `settle`  | confirm_slot, release_slot, extend_slot, cancel_slot, resolve_slot     |
+//! | `holder`  | release_holder                                                         |
+//! | `fence`   | holds_slot, require_slot                                               |
+//! | `check`   | check_slot                                                             |
+//! | `turn`    | the way of every writing call: look, lock, look again, write           |
+//!
+//! Here: the row of `claims.slot_claims`, and the statements that more than one of them
+//! uses. Two arbiters decide, and every transition belongs to one of them:
+//!
+//! - A slot becomes active only by [`append`]: an INSERT at the slot's last token + 1.
+//!   The primary key decides between racers.
+//! - An active claim changes only by [`change`]: an UPDATE that repeats the status and
+//!   the lease that were read. The row decides.
+//!
+//! Either can find that things are no longer as they were read. Then nothing was
+//! written, and the call looks again.
+
+mod check;
+mod claim;
+mod fence;
+mod holder;
+mod settle;
+mod turn;
+
+use serde::Serialize;
+
+use crate::backend::statement::Row;
+use crate::backend::value::{Instant, Json};
+use crate::outcome::{Answer, Outcome};
+use crate::statement;
+use turn::Turn;
+
+/// `status` of a claim, as the table has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Status {
+    Claimed,
+    Booked,
+    Review,
+    Released,
+    Expired,
+    Cancelled,
+    Moved,
+    /// Only in answers of check_slot: nobody has the slot.
+    Free,
+}
+
+impl Status {
+    const WORDS: [(Self, &'static str); 7] = [
+        (Self::Claimed, "claimed"),
+        (Self::Booked, "booked"),
+        (Self::Review, "review"),
+        (Self::Released, "released"),
+        (Self::Expired, "expired"),
+        (Self::Cancelled, "cancelled"),
+        (Self::Moved, "moved"),
+    ];
+
+    fn word(self) -> &'static str {
+        let found = Self::WORDS.iter().find(|(status, _)| *status == self);
+        found.expect("free is no status of the table").1
+    }
+
+    fn from_word(word: &str) -> Self {
+        let found = Self::WORDS.iter().find(|(_, known)| *known == word);
+        found.unwrap_or_else(|| panic!("unknown status {word:?} in claims.slot_claims")).0
+    }
+
+    fn is_open(self) -> bool {
+        matches!(self, Self::Claimed | Self::Booked | Self::Review)
+    }
+}
+
+/// What becomes of a claim whose lease runs out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum OnExpiry {
+    /// The slot is free again.
+    Release,
+    /// The slot stays blocked until somebody has looked whether the booking happened.
+    Review,
+}
+
+impl OnExpiry {
+    const WORDS: [(&'static str, Self); 2] = [("release", Self::Release), ("review", Self::Review)];
+
+    fn word(self) -> &'static str {
+        match self {
+            Self::Release => "release",
+            Self::Review => "review",
+        }
+    }
+}
+
+/// One row of `claims.slot_claims`.
+#[derive(Clone, Debug)]
+pub struct Claim {
+    token: i64,
+    holder: String,
+    status: Status,
+    claimed_at: Instant,
+    expires_at: Option<Instant>,
+    on_expiry: OnExpiry,
+    ended_at: Option<Instant>,
+    ended_by: Option<String>,
+    reason: Option<String>,
+    origin: Option<i64>,
+    call_id: Option<String>,
+    note: Option<Json>,
+    result: Option<Json>,
+}
+
+/// What a claim amounts to at an instant. Expiry is judged when it is read: everything
+/// here is right although nobody may ever write it down.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Claimed, and the lease is running.
+    Running,
+    /// Claimed, the lease is over, and the slot is for whoever takes it.
+    Expired,
+    /// Claimed with `on_expiry => 'review'` and the lease is over, or put into review.
+    InReview,
+    Booked,
+    Ended,
+}
+
+macro_rules! claim_columns {
+    () => {
+        "token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by, reason, \
+         origin, call_id, note, result"
+    };
+}
+use claim_columns;
+
+impl Claim {
+    /// Reads a row of [`claim_columns`].
+    fn read(row: &Row) -> Self {
+        Self {
+            token: row.must(1),
+            holder: row.must(2),
+            status: Status::from_word(row.must(3)),
+            claimed_at: row.must(4),
+            expires_at: row.get(5),
+            on_expiry: match row.must(6) {
+                "review" => OnExpiry::Review,
+                _ => OnExpiry::Release,
+            },
+            ended_at: row.get(7),
+            ended_by: row.get(8),
+            reason: row.get(9),
+            origin: row.get(10),
+            call_id: row.get(11),
+            note: row.get(12),
+            result: row.get(13),
+        }
+    }
+
+    fn state(&self, now: Instant) -> State {
+        match self.status {
+            Status::Booked => State::Booked,
+            Status::Review => State::InReview,
+            Status::Claimed => match (self.expires_at, self.on_expiry) {
+                (Some(end), _) if end > now => State::Running,
+                (_, OnExpiry::Release) => State::Expired,
+                (_, OnExpiry::Review) => State::InReview,
+            },
+            _ => State::Ended,
+        }
+    }
+
+    /// Whether this claim keeps others out.
+    fn blocks(&self, now: Instant) -> bool {
+        !matches!(self.state(now), State::Ended | State::Expired)
+    }
+
+    /// The status that a caller is told: a lease that ran out into review is in review,
+    /// whether or not anybody has written that down.
+    fn told_status(&self, now: Instant) -> Status {
+        match self.state(now) {
+            State::InReview => Status::Review,
+            _ => self.status,
+        }
+    }
+
+    /// Adds this claim, the caller's own, to an answer.
+    fn tell(&self, answer: Answer, now: Instant) -> Answer {
+        Answer {
+            token: Some(self.token),
+            status: Some(self.told_status(now)),
+            claimed_at: Some(self.claimed_at),
+            expires_at: self.expires_at.filter(|_| self.status == Status::Claimed),
+            ended_at: self.ended_at,
+            ended_by: self.ended_by.clone(),
+            origin: self.origin,
+            reason: self.reason.clone(),
+            result: self.result.clone(),
+            ..answer
+        }
+    }
+}
+
+statement! {
+    /// The slot's last claim. A plain claim is only ever appended when nothing else is
+    /// active, so when the last row is one, it is the only row that can be active.
+    READ_LAST = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 ORDER BY token DESC LIMIT 1");
+}
+
+/// The slot's last claim, on a fresh snapshot.
+fn last_claim(slot_id: &str) -> Option<Claim> {
+    READ_LAST.with(|read| read.first(&[slot_id.into()], Claim::read))
+}
+
+statement! {
+    READ_CLAIM = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND token = $2");
+}
+
+/// One row, on a fresh snapshot.
+fn read_claim(slot_id: &str, token: i64) -> Option<Claim> {
+    READ_CLAIM.with(|read| read.first(&[slot_id.into(), token.into()], Claim::read))
+}
+
+statement! {
+    APPEND =
+        "INSERT INTO claims.slot_claims
+             (slot_id, token, holder, status, claimed_at, expires_at, on_expiry,
+              origin, call_id, note, result, reason)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+         ON CONFLICT DO NOTHING";
+}
+
+/// Makes a claim active, at the token that must be the slot's next. False: somebody
+/// else was first, and nothing was written.
+#[must_use]
+fn append(turn: &mut Turn, claim: &Claim) -> bool {
+    let slot_id = turn.slot_id();
+    turn.write(
+        &APPEND,
+        &[
+            slot_id.into(),
+            claim.token.into(),
+            claim.holder.as_str().into(),
+            claim.status.word().into(),
+            claim.claimed_at.into(),
+            claim.expires_at.into(),
+            claim.on_expiry.word().into(),
+            claim.origin.into(),
+            claim.call_id.as_deref().into(),
+            claim.note.clone().into(),
+            claim.result.clone().into(),
+            claim.reason.as_deref().into(),
+        ],
+    )
+}
+
+statement! {
+    /// The inner SELECT takes the row without waiting for it: a fence may hold it until
+    /// its transaction ends. It sees the row's newest version, and so does the outer
+    /// condition; a row that is no longer as it was read is not changed.
+    CHANGE =
+        "UPDATE claims.slot_claims
+         SET status = $5, expires_at = $6, ended_at = $7, ended_by = $8,
+             reason = coalesce($9, reason), result = coalesce($10, result)
+         WHERE slot_id = $1
+           AND token = (SELECT token FROM claims.slot_claims
+                        WHERE slot_id = $1 AND token = $2
+                          AND status = $3 AND expires_at IS NOT DISTINCT FROM $4
+                        FOR NO KEY UPDATE SKIP LOCKED)
+           AND status = $3 AND expires_at IS NOT DISTINCT FROM $4";
+}
+
+/// What [`change`] makes of a claim.
+struct Change<'a> {
+    status: Status,
+    expires_at: Option<Instant>,
+    /// When it ended, and who ended it.
+    ended: Option<(Instant, &'a str)>,
+    reason: Option<&'a str>,
+    result: Option<&'a Json>,
+}
+
+impl<'a> Change<'a> {
+    fn to(status: Status) -> Self {
+        Self { status, expires_at: None, ended: None, reason: None, result: None }
+    }
+
+    fn end(status: Status, at: Instant, by: &'a str) -> Self {
+        Self { ended: Some((at, by)), ..Self::to(status) }
+    }
+}
+
+/// Changes an active claim, provided that it is exactly as it was read. `None`: it is
+/// not, or somebody holds its row; nothing was written.
+#[must_use]
+fn change(turn: &mut Turn, claim: &Claim, to: &Change) -> Option<Claim> {
+    let slot_id = turn.slot_id();
+    let changed = turn.write(
+        &CHANGE,
+        &[
+            slot_id.into(),
+            claim.token.into(),
+            claim.status.word().into(),
+            claim.expires_at.into(),
+            to.status.word().into(),
+            to.expires_at.into(),
+            to.ended.map(|(at, _)| at).into(),
+            to.ended.map(|(_, by)| by).into(),
+            to.reason.into(),
+            to.result.cloned().into(),
+        ],
+    );
+    changed.then(|| Claim {
+        status: to.status,
+        expires_at: to.expires_at,
+        ended_at: to.ended.map(|(at, _)| at),
+        ended_by: to.ended.map(|(_, by)| by.to_owned()),
+        reason: to.reason.map(str::to_owned).or_else(|| claim.reason.clone()),
+        result: to.result.cloned().or_else(|| claim.result.clone()),
+        ..claim.clone()
+    })
+}
+
+/// Ends a claim whose lease is over, on behalf of whoever takes its place.
+#[cfg(not(feature = "mutant_no_row_guard"))]
+#[must_use]
+fn end_expired(turn: &mut Turn, claim: &Claim, now: Instant, by: &str) -> bool {
+    change(turn, claim, &Change::end(Status::Expired, now, by)).is_some()
+}
+
+#[cfg(feature = "mutant_no_row_guard")]
+statement! {
+    /// The mutant's takeover: it trusts what it has read.
+    END_UNGUARDED =
+        "UPDATE claims.slot_claims
+         SET status = 'expired', expires_at = NULL, ended_at = $3, ended_by = $4
+         WHERE slot_id = $1 AND token = $2";
+}
+
+#[cfg(feature = "mutant_no_row_guard")]
+fn end_expired(turn: &mut Turn, claim: &Claim, now: Instant, by: &str) -> bool {
+    let slot_id = turn.slot_id();
+    turn.write(&END_UNGUARDED, &[slot_id.into(), claim.token.into(), now.into(), by.into()]);
+    true
+}
+
+/// You held it, and it went to another.
+fn lost(winner: &Claim, holder: &str, now: Instant) -> Answer {
+    let yours = winner.holder == holder;
+    Answer {
+        status: Some(winner.told_status(now)),
+        lost_to: Some(winner.holder.clone()),
+        lost_since: Some(winner.claimed_at),
+        yours: yours.then_some(true),
+        ..Answer::no(
+            Outcome::Lost,
+            if yours {
+                "That claim is over; another claim of your own has the slot now."
+            } else {
+                "That claim is over, and somebody else has the slot now."
+            },
+        )
+    }
+}

@@ -1,0 +1,463 @@
+//! confirm_slot, release_slot, extend_slot, cancel_slot, resolve_slot: what becomes of a
+//! claim.
+//!
+//! All find the claim in one way and take their turns in one way ([`Call`]); each then is
+//! one `match` over the state that the claim is in.
+
+use pgrx::datum::Interval;
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::turn::{Patience, Turn, take_turns};
+use super::{
+    Change, Claim, State, Status, append, change, claim_columns, end_expired, last_claim, lost,
+    read_claim,
+};
+use crate::backend::clock;
+use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::error::Refusal;
+use crate::input;
+use crate::outcome::{Answer, Outcome};
+use crate::statement;
+
+/// Confirms that what the claim was for has happened: the slot is booked.
+///
+/// Arguments:
+///   slot_id, holder, token   as claim_slot answered them; without a token it is the
+///                            holder's one open claim of the slot
+///   result                   what to keep with the booking, such as the calendar's id
+///
+/// Outcomes: confirmed (ok), already_confirmed (ok), confirmed_late (ok; the lease was
+/// over or the claim had ended, and nobody else had taken the slot), lost (lost_to has
+/// it now: apologise or refund), cancelled, not_holder, busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: fencing tokens, as in Chubby; the late confirm answers the calendar call that
+/// succeeds after its lease.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn confirm_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: default!(Option<i64>, "NULL"),
+    result: default!(Option<Json>, "NULL"),
+) -> Result<Json, ErrorReport> {
+    let call = Call::new("confirm_slot", slot_id, holder, token)?;
+    Ok(call.settle(|call, turn, claim, now| {
+        let mut booked = |outcome, message| {
+            let to = Change { result: result.as_ref(), ..Change::to(Status::Booked) };
+            Some(change(turn, claim, &to)?.tell(Answer::yes(outcome, message), now))
+        };
+        match claim.state(now) {
+            State::Running => booked(Outcome::Confirmed, "The slot is booked."),
+            State::Expired | State::InReview => booked(Outcome::ConfirmedLate, CONFIRMED_LATE),
+            State::Booked => {
+                Some(claim.tell(
+                    Answer::yes(Outcome::AlreadyConfirmed, "The slot was booked already."),
+                    now,
+                ))
+            }
+            State::Ended if claim.status == Status::Cancelled => Some(
+                claim.tell(Answer::no(Outcome::Cancelled, "That booking has been cancelled."), now),
+            ),
+            State::Ended => call.reopen(turn, claim, now, Status::Booked, |late| {
+                late.result = result.clone();
+                Answer::yes(Outcome::ConfirmedLate, CONFIRMED_LATE)
+            }),
+        }
+    }))
+}
+
+const CONFIRMED_LATE: &str =
+    "The slot is booked, although the lease had run out: nobody else had taken it.";
+
+/// Gives a claim back, or puts it in doubt.
+///
+/// Arguments:
+///   slot_id, holder, token   as claim_slot answered them; without a token it is the
+///                            holder's one open claim of the slot
+///   reason                   kept in claims.history
+///   in_doubt                 true when the booking may have happened all the same (a
+///                            timeout proves nothing): the slot stays blocked, in review,
+///                            until resolve_slot says what really happened
+///
+/// Outcomes: released (ok), already_released (ok), review (ok; in doubt, or it was in
+/// review and stays there), booked (use cancel_slot), lost, not_holder, busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: releasing a lease by its fencing token, so that a late release never frees
+/// the next holder's.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn release_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: default!(Option<i64>, "NULL"),
+    reason: default!(Option<String>, "NULL"),
+    in_doubt: default!(Option<bool>, "false"),
+) -> Result<Json, ErrorReport> {
+    let call = Call::new("release_slot", slot_id, holder, token)?;
+    let in_doubt = in_doubt.unwrap_or(false);
+    let review =
+        || Answer::yes(Outcome::Review, "The slot stays blocked until somebody has checked it.");
+    let gone = || Answer::yes(Outcome::AlreadyReleased, "The slot was given back already.");
+    Ok(call.settle(|call, turn, claim, now| {
+        let reason = reason.as_deref();
+        match claim.state(now) {
+            State::Running | State::Expired if !in_doubt => {
+                let end = Change::end(Status::Released, now, &call.holder);
+                let ended = change(turn, claim, &Change { reason, ..end })?;
+                Some(ended.tell(Answer::yes(Outcome::Released, "The slot is free again."), now))
+            }
+            State::InReview if claim.status == Status::Review => Some(claim.tell(review(), now)),
+            // In a review the expiry says since when: the lease is over as of now.
+            State::Running | State::Expired | State::InReview => {
+                let expires_at = claim.expires_at.map(|end| end.min(now));
+                let to = Change { expires_at, reason, ..Change::to(Status::Review) };
+                Some(change(turn, claim, &to)?.tell(review(), now))
+            }
+            State::Booked => Some(claim.tell(
+                Answer::no(Outcome::Booked, "The slot is booked; cancel_slot gives it back."),
+                now,
+            )),
+            State::Ended if claim.status != Status::Expired => Some(claim.tell(gone(), now)),
+            // That a lease ran out is no evidence of what happened, whether or not the
+            // reaper has been there: in doubt, the slot is blocked again.
+            State::Ended if in_doubt => call.reopen(turn, claim, now, Status::Review, |late| {
+                late.expires_at = Some(now);
+                late.reason = reason.map(str::to_owned);
+                review()
+            }),
+            State::Ended => Some(match call.winner(now) {
+                Some(winner) => lost(&winner, &call.holder, now),
+                None => claim.tell(gone(), now),
+            }),
+        }
+    }))
+}
+
+/// Makes a running lease longer: the heartbeat of work that takes its time.
+///
+/// Arguments:
+///   slot_id, holder, token   as claim_slot answered them; without a token it is the
+///                            holder's one open claim of the slot
+///   ttl                      the lease from now on, from 1 ms to pg_claims.max_ttl; it
+///                            never makes a lease shorter; NULL: pg_claims.default_ttl
+///
+/// Outcomes: extended (ok), expired (reaped or not: claim again), lost, booked, review,
+/// not_holder, busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: leases, Gray and Cheriton 1989.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn extend_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: default!(Option<i64>, "NULL"),
+    ttl: default!(Option<Interval>, "NULL"),
+) -> Result<Json, ErrorReport> {
+    let call = Call::new("extend_slot", slot_id, holder, token)?;
+    let ttl_ms = input::ttl_ms(ttl)?;
+    Ok(call.settle(|call, turn, claim, now| {
+        let expired = || Answer::no(Outcome::Expired, "The lease is over; claim the slot again.");
+        Some(match claim.state(now) {
+            State::Running => {
+                let expires_at = claim.expires_at.max(Some(now.plus_ms(ttl_ms)));
+                let extended =
+                    change(turn, claim, &Change { expires_at, ..Change::to(Status::Claimed) })?;
+                Answer {
+                    ttl_ms: Some(ttl_ms),
+                    remaining_ms: expires_at.map(|end| end.ms_since(now)),
+                    ..extended.tell(Answer::yes(Outcome::Extended, "The lease goes on."), now)
+                }
+            }
+            State::Expired => claim.tell(expired(), now),
+            State::InReview => claim.tell(
+                Answer::no(
+                    Outcome::Review,
+                    "The lease is over, and the slot is blocked until somebody has checked it.",
+                ),
+                now,
+            ),
+            State::Booked => claim.tell(
+                Answer::no(Outcome::Booked, "The slot is booked; there is no lease to extend."),
+                now,
+            ),
+            State::Ended => match call.winner(now) {
+                Some(winner) => lost(&winner, &call.holder, now),
+                None => claim.tell(expired(), now),
+            },
+        })
+    }))
+}
+
+/// Cancels a booking: the slot is free again. Anybody with access may cancel; the token
+/// decides which booking is meant, so a repeated cancel never hits the next customer.
+///
+/// Arguments:
+///   slot_id   the slot
+///   holder    who cancels; recorded as ended_by
+///   token     the booking's token, mandatory
+///   reason    kept in claims.history
+///
+/// Outcomes: cancelled (ok), already_cancelled (ok), not_booked (release_slot or
+/// resolve_slot is the call), lost (that booking is over, and somebody else has the
+/// slot), free (that booking is over, and nobody has it), busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: fencing tokens, as in Chubby.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn cancel_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: Option<i64>,
+    reason: default!(Option<String>, "NULL"),
+) -> Result<Json, ErrorReport> {
+    let token = token.ok_or(Refusal::Null {
+        argument: "token",
+        hint: "Pass the token that the booking's claim answered; check_slot tells it too.",
+    })?;
+    let call = Call::new("cancel_slot", slot_id, holder, Some(token))?;
+    Ok(call.take_turns(|call, turn| {
+        let claim = family(&call.slot_id, token);
+        let now = clock::now();
+        let Some(claim) = claim else { return Some(call.over(None, now)) };
+        Some(match claim.state(now) {
+            State::Booked => {
+                let end = Change::end(Status::Cancelled, now, &call.holder);
+                let cancelled = change(turn, &claim, &Change { reason: reason.as_deref(), ..end })?;
+                Answer {
+                    previous_holder: Some(claim.holder.clone()),
+                    ..cancelled
+                        .tell(Answer::yes(Outcome::Cancelled, "The booking is cancelled."), now)
+                }
+            }
+            State::Ended if claim.status == Status::Cancelled => Answer {
+                previous_holder: Some(claim.holder.clone()),
+                ..claim.tell(
+                    Answer::yes(Outcome::AlreadyCancelled, "The booking was cancelled already."),
+                    now,
+                )
+            },
+            State::Ended | State::Expired => call.over(Some(&claim), now),
+            State::Running | State::InReview => claim.tell(
+                Answer::no(
+                    Outcome::NotBooked,
+                    "That claim is not booked, so there is nothing to cancel.",
+                ),
+                now,
+            ),
+        })
+    }))
+}
+
+/// Decides a claim in review: what the real calendar says becomes what the table says.
+///
+/// Arguments:
+///   slot_id, holder, token   as claims.needs_check lists them
+///   verdict                  'booked' or 'released'
+///   evidence                 what was seen; kept as the claim's result
+///
+/// Outcomes: booked (ok), released (ok), not_in_review, lost, not_holder, busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: in-doubt transactions of two-phase commit: only evidence resolves them.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn resolve_slot(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    token: Option<i64>,
+    verdict: Option<&str>,
+    evidence: default!(Option<Json>, "NULL"),
+) -> Result<Json, ErrorReport> {
+    let call = Call::new("resolve_slot", slot_id, holder, token)?;
+    let verdict = input::word(
+        "verdict",
+        verdict,
+        &[("booked", Status::Booked), ("released", Status::Released)],
+    )?;
+    Ok(call.settle(|call, turn, claim, now| {
+        let not_in_review =
+            || claim.tell(Answer::no(Outcome::NotInReview, "That claim is not in review."), now);
+        Some(match (claim.state(now), verdict) {
+            (State::InReview, Status::Booked) => {
+                let to = Change { result: evidence.as_ref(), ..Change::to(Status::Booked) };
+                change(turn, claim, &to)?.tell(
+                    Answer::yes(Outcome::Booked, "The booking had happened: the slot is booked."),
+                    now,
+                )
+            }
+            (State::InReview, _) => {
+                let end = Change::end(Status::Released, now, &call.holder);
+                change(turn, claim, &Change { result: evidence.as_ref(), ..end })?.tell(
+                    Answer::yes(
+                        Outcome::Released,
+                        "The booking had not happened: the slot is free again.",
+                    ),
+                    now,
+                )
+            }
+            (State::Ended, _) => match call.winner(now) {
+                Some(winner) => lost(&winner, &call.holder, now),
+                None => not_in_review(),
+            },
+            _ => not_in_review(),
+        })
+    }))
+}
+
+/// A call that settles a claim.
+struct Call {
+    slot_id: String,
+    holder: String,
+    token: Option<i64>,
+}
+
+impl Call {
+    fn new(
+        function: &'static str,
+        slot_id: Option<AnyIdentifier>,
+        holder: Option<String>,
+        token: Option<i64>,
+    ) -> Result<Self, Refusal> {
+        let slot_id = input::identifier("slot_id", slot_id)?;
+        let holder = input::name("holder", holder)?;
+        input::writable(function)?;
+        Ok(Self { slot_id, holder, token })
+    }
+
+    /// Finds the caller's claim and lets `decide` settle it. `decide` answers `None` when
+    /// the claim is no longer as it was read.
+    fn settle(self, decide: impl Fn(&Self, &mut Turn, &Claim, Instant) -> Option<Answer>) -> Json {
+        self.take_turns(|call, turn| {
+            let named = call.find();
+            // After the read: a claim that was read as running may be over by now, never
+            // the reverse.
+            let now = clock::now();
+            match named {
+                Some(claim) => decide(call, turn, &claim, now),
+                None => Some(Answer::no(
+                    Outcome::NotHolder,
+                    "That claim is not yours: you never held it.",
+                )),
+            }
+        })
+    }
+
+    fn take_turns(self, attempt: impl Fn(&Self, &mut Turn) -> Option<Answer>) -> Json {
+        let mut patience = Patience::for_lock();
+        let answer = take_turns(&self.slot_id, &mut patience, |turn| attempt(&self, turn));
+        Json::from(&Answer {
+            slot_id: Some(self.slot_id),
+            holder: Some(self.holder),
+            ..answer.unwrap_or_else(Answer::busy)
+        })
+    }
+
+    /// The caller's claim: the one that the token names, or the holder's last one.
+    fn find(&self) -> Option<Claim> {
+        match self.token {
+            Some(token) => family(&self.slot_id, token).filter(|claim| claim.holder == self.holder),
+            None => match last_claim(&self.slot_id) {
+                Some(last) if last.holder == self.holder => Some(last),
+                Some(last) => self.last_own(last.token),
+                None => None,
+            },
+        }
+    }
+
+    /// The holder's last claim of a slot that others have claimed since.
+    fn last_own(&self, last_token: i64) -> Option<Claim> {
+        let args = [self.slot_id.as_str().into(), self.holder.as_str().into(), last_token.into()];
+        READ_LAST_OWN.with(|read| read.first(&args, Claim::read))
+    }
+
+    /// Whoever has the slot now; the caller's own claim has ended.
+    fn winner(&self, now: Instant) -> Option<Claim> {
+        last_claim(&self.slot_id).filter(|last| last.blocks(now))
+    }
+
+    /// A claim that has ended becomes active once more, if nobody is there: a new row is
+    /// appended, whose origin is the token that the caller knows.
+    fn reopen(
+        &self,
+        turn: &mut Turn,
+        ended: &Claim,
+        now: Instant,
+        status: Status,
+        fill_in: impl FnOnce(&mut Claim) -> Answer,
+    ) -> Option<Answer> {
+        let last = last_claim(&self.slot_id)?;
+        if last.blocks(now) {
+            return Some(lost(&last, &self.holder, now));
+        }
+        if last.state(now) == State::Expired && !end_expired(turn, &last, now, &self.holder) {
+            return None;
+        }
+        let mut late = Claim {
+            token: last.token + 1,
+            status,
+            claimed_at: now,
+            expires_at: None,
+            ended_at: None,
+            ended_by: None,
+            reason: None,
+            result: None,
+            origin: Some(ended.origin.unwrap_or(ended.token)),
+            ..ended.clone()
+        };
+        let answer = fill_in(&mut late);
+        append(turn, &late).then(|| late.tell(answer, now))
+    }
+
+    /// The booking that was to be cancelled is over, or never was.
+    fn over(&self, claim: Option<&Claim>, now: Instant) -> Answer {
+        match self.winner(now) {
+            Some(winner) => lost(&winner, &self.holder, now),
+            None => {
+                let free = Answer::no(Outcome::Free, "There is no such booking; the slot is free.");
+                match claim {
+                    Some(claim) => claim.tell(free, now),
+                    None => free,
+                }
+            }
+        }
+    }
+}
+
+statement! {
+    READ_LATE = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND origin = $2 ORDER BY token DESC LIMIT 1");
+
+    /// Not further back than a thousand claims: whoever is that late passes the token.
+    READ_LAST_OWN = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND token > $3 - 1000
+         ORDER BY token DESC LIMIT 1");
+}
+
+/// The row that decides for a token: a claim that was confirmed late lives on in a later
+/// row, whose origin it is.
+fn family(slot_id: &str, token: i64) -> Option<Claim> {
+    let claim = read_claim(slot_id, token)?;
+    if claim.status.is_open() {
+        return Some(claim);
+    }
+    let root = claim.origin.unwrap_or(claim.token);
+    let late = READ_LATE.with(|read| read.first(&[slot_id.into(), root.into()], Claim::read));
+    Some(late.unwrap_or(claim))
+}

@@ -1,0 +1,108 @@
+//! The way of every writing call.
+//!
+//! 1. An unlocked look: what can be answered without writing is answered. No
+//!    transaction id, no WAL, no fsync: losing is nearly free.
+//! 2. The slot's advisory lock, only tried, again and again within the call's patience.
+//! 3. Under it a fresh look, then the clock, then the write. Anything that is not
+//!    exactly as it was read: back to 1.
+//! 4. A call that changed nothing lets its lock go at once, and nobody sleeps with one.
+//!    A call that did change something keeps it to the end of its transaction, so that
+//!    the others answer `busy` instead of waiting for a commit of unknown length.
+
+use std::thread::LocalKey;
+use std::time::{Duration, Instant as Monotonic};
+
+use pgrx::datum::DatumWithOid;
+
+use crate::backend::clock;
+use crate::backend::lock::{AdvisoryLock, Subject};
+use crate::backend::statement::Statement;
+use crate::settings;
+
+/// One attempt under the lock.
+pub struct Turn<'a> {
+    slot_id: &'a str,
+    wrote: bool,
+}
+
+impl<'a> Turn<'a> {
+    pub fn slot_id(&self) -> &'a str {
+        self.slot_id
+    }
+
+    /// Runs a statement that writes one row; false when it wrote none.
+    pub fn write(
+        &mut self,
+        statement: &'static LocalKey<Statement>,
+        args: &[DatumWithOid],
+    ) -> bool {
+        let changed = statement.with(|statement| statement.run(args));
+        self.wrote |= changed > 0;
+        changed == 1
+    }
+}
+
+/// Takes turns at a slot until `attempt` has an answer; `None` when the patience runs
+/// out first. `attempt` answers `None` to look again.
+pub fn take_turns<T>(
+    slot_id: &str,
+    patience: &mut Patience,
+    mut attempt: impl FnMut(&mut Turn) -> Option<T>,
+) -> Option<T> {
+    loop {
+        if let Some(answer) = take_turn(slot_id, &mut attempt) {
+            return Some(answer);
+        }
+        if !patience.pause() {
+            return None;
+        }
+    }
+}
+
+/// One turn, if the lock can be had now.
+pub fn take_turn<T>(slot_id: &str, attempt: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
+    let lock = AdvisoryLock::try_take(Subject::Slot(slot_id))?;
+    let mut turn = Turn { slot_id, wrote: false };
+    let answer = attempt(&mut turn);
+    if !turn.wrote {
+        lock.release();
+    }
+    answer
+}
+
+/// How long a call may go on, and how long it sleeps between two attempts.
+pub struct Patience {
+    deadline: Monotonic,
+    pause_ms: u64,
+    most_pause_ms: u64,
+}
+
+impl Patience {
+    /// For a lock, which is held for as long as somebody's transaction lasts.
+    pub fn for_lock() -> Self {
+        Self::new(settings::lock_wait_ms(), 1, 50)
+    }
+
+    /// For a slot to become free.
+    pub fn for_slot(wait_ms: i64) -> Self {
+        Self::new(wait_ms, 10, 250)
+    }
+
+    fn new(ms: i64, pause_ms: u64, most_pause_ms: u64) -> Self {
+        let deadline = Monotonic::now() + Duration::from_millis(ms.max(0) as u64);
+        Self { deadline, pause_ms, most_pause_ms }
+    }
+
+    /// Sleeps a little, longer each time, so that many who wait do not wake together.
+    /// False, without sleeping, when the time is up.
+    pub fn pause(&mut self) -> bool {
+        let left = self.deadline.saturating_duration_since(Monotonic::now());
+        if left.is_zero() {
+            return false;
+        }
+        let pause_us = fastrand::u64(self.pause_ms * 500..=self.pause_ms * 1000);
+        self.pause_ms = (self.pause_ms * 2).min(self.most_pause_ms);
+        clock::sleep(Duration::from_micros(pause_us).min(left));
+        true
+    }
+}
