@@ -93,7 +93,7 @@ def look_then_book(demo):
     text("Each looks into the bookings table, finds 15:00 free or not, thinks for half a",
          "second as an AI step does, books it in the calendar and writes it down.")
     slot = demo.slot("Monday")
-    demo.db.query("DROP SCHEMA IF EXISTS demo CASCADE")
+    demo.db.query("SET client_min_messages = warning; DROP SCHEMA IF EXISTS demo CASCADE")
     demo.db.query("CREATE SCHEMA demo")
     demo.db.query("CREATE TABLE demo.bookings (slot text, run text)")
     results = demo.race("look_then_book", slot)
@@ -171,11 +171,11 @@ def text(*lines):
 
 
 def fact(what, number, *notes):
-    print(f"  {what:<26}{number:>4}   {', '.join(notes)}".rstrip(), flush=True)
+    print(f"  {what:<26}{number:<4}{', '.join(notes)}".rstrip(), flush=True)
 
 
 def step(who, what):
-    print(f"  {who:<20}{what}", flush=True)
+    print(f"  {who:<26}{what}", flush=True)
 
 
 def seconds(number):

@@ -164,7 +164,8 @@ make_data() {
         die "initdb failed"
     }
     # The database is there before the first start: pg_cron's launcher looks for it.
-    echo "CREATE DATABASE $NAME" | as_server "$BIN/postgres" --single -D "$DATA" postgres >/dev/null
+    echo "CREATE DATABASE $NAME" |
+        as_server "$BIN/postgres" --single -c log_checkpoints=off -D "$DATA" postgres >/dev/null
     echo "include '$PLACE/scratch.conf'" | as_server tee -a "$DATA/postgresql.conf" >/dev/null
 }
 
