@@ -1,0 +1,87 @@
+//! Leases of 1 to 10 ms, and everything that can happen to a claim at once.
+//!
+//! The interleaving that matters: a takeover has read the expired claim and waits, its holder confirms
+//! and commits, the takeover goes on. It must find that the row is not as it was read, and start over.
+//! The mutants prove that the storm finds it when it does not.
+
+use std::time::{Duration, Instant};
+
+use races::storm::{Fault, round};
+use races::{Database, fresh_database};
+
+const ROUND: Duration = Duration::from_millis(1_500);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_storm_of_short_leases_never_double_books_nor_loses_a_booking() {
+    let database = fresh_database("storm").await;
+    calm_after(&database, 5).await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn safety_does_not_rest_on_the_advisory_lock() {
+    let database = fresh_database("storm_no_lock").await;
+    swap_library(&database, "pg_claims_mutant_no_lock").await;
+    calm_after(&database, 5).await;
+    database.drop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_storm_finds_a_takeover_that_ignores_what_it_read() {
+    const ROUNDS_AT_MOST: usize = 40;
+    let database = fresh_database("storm_no_row_guard").await;
+    swap_library(&database, "pg_claims_mutant_no_row_guard").await;
+    let started = Instant::now();
+    for number in 1..=ROUNDS_AT_MOST {
+        let faults = storm(&database, number).await;
+        if !faults.is_empty() {
+            println!("found in round {number}, after {:.1?}: {}", started.elapsed(), faults[0]);
+            return database.drop().await;
+        }
+    }
+    panic!("{ROUNDS_AT_MOST} rounds of the storm did not notice that the row guard is gone");
+}
+
+async fn calm_after(database: &Database, rounds: usize) {
+    for number in 1..=rounds {
+        let faults = storm(database, number).await;
+        assert!(
+            faults.is_empty(),
+            "{} faults in round {number}: {:#?}",
+            faults.len(),
+            &faults[..faults.len().min(10)]
+        );
+    }
+}
+
+async fn storm(database: &Database, number: usize) -> Vec<Fault> {
+    let round = round(database, number, ROUND).await;
+    println!("round {number}: {} calls: {:?}", round.counts.values().sum::<usize>(), round.counts);
+    round.faults
+}
+
+/// Lets the functions of this database come from another build of the extension.
+async fn swap_library(database: &Database, library: &str) {
+    let session = database.connect().await;
+    let is_there: bool = session
+        .value(&format!(
+            "SELECT pg_stat_file(setting || '/{library}.so', true) IS NOT NULL FROM pg_config WHERE name = 'PKGLIBDIR'"
+        ))
+        .await;
+    assert!(
+        is_there,
+        "{library} is not installed: run scripts/mutant.sh {} first",
+        library.trim_start_matches("pg_claims_mutant_")
+    );
+    session.run("SET allow_system_table_mods = on").await;
+    let swapped = session
+        .execute(
+            &format!(
+                "UPDATE pg_proc SET probin = '$libdir/{library}' WHERE probin = '$libdir/pg_claims'"
+            ),
+            &[],
+        )
+        .await
+        .unwrap();
+    assert!(swapped > 0, "no function of this database comes from $libdir/pg_claims");
+}
