@@ -35,6 +35,9 @@ pub enum Refusal {
     #[error("invalid after: no answer of pg_claims")]
     After { fault: &'static str },
 
+    #[error("{argument} is too large")]
+    JsonTooLarge { argument: &'static str, bytes: usize },
+
     #[error("{function} needs the isolation level READ COMMITTED")]
     Isolation { function: &'static str },
 
@@ -57,6 +60,7 @@ pub enum IdentifierFault {
 }
 
 pub const MOST_IDENTIFIER_BYTES: usize = 500;
+pub const MOST_JSON_BYTES: usize = 1024 * 1024;
 
 impl Refusal {
     fn code(&self) -> Code {
@@ -66,6 +70,7 @@ impl Refusal {
             | Self::Duration { .. }
             | Self::Word { .. }
             | Self::After { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            Self::JsonTooLarge { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
             Self::ReadOnly { .. } => Code::ERRCODE_READ_ONLY_SQL_TRANSACTION,
@@ -91,6 +96,10 @@ impl Refusal {
                 format!("The argument {argument} is {value}; it can be {}.", alternatives(words))
             }
             Self::After { fault } => format!("The argument after {fault}: nothing was done."),
+            Self::JsonTooLarge { argument, bytes } => format!(
+                "The {argument} has {bytes} bytes of JSON text; it can have {MOST_JSON_BYTES} at \
+                 the most."
+            ),
             Self::Isolation { .. } => "The transaction's snapshot may be older than the claim \
                  that it would answer about, so the answer could be wrong without any \
                  serialization failure."
@@ -117,6 +126,9 @@ impl Refusal {
             Self::After { .. } => "Pass the call itself, as in claim_slot(…, after => \
                  begin_key(…)), or the jsonb that an earlier call answered."
                 .into(),
+            Self::JsonTooLarge { .. } => {
+                "Store the document elsewhere and pass its address.".into()
+            }
             Self::Isolation { .. } => "Call it in a transaction of the default isolation level: \
                  BEGIN ISOLATION LEVEL READ COMMITTED."
                 .into(),

@@ -5,7 +5,7 @@ use serde::Deserialize;
 
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Json};
-use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, Refusal};
+use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal};
 use crate::settings;
 
 /// What a broken expression leaves behind, in n8n and elsewhere. Taken as a name, it
@@ -78,6 +78,15 @@ pub fn ttl_ms(value: Option<Interval>) -> Result<i64, Refusal> {
     duration_ms("ttl", value, 1, most_ms, " (pg_claims.max_ttl)")
 }
 
+/// A key's lease in milliseconds; NULL is the setting's default.
+pub fn lease_ms(value: Option<Interval>) -> Result<i64, Refusal> {
+    let most_ms = settings::max_ttl_ms();
+    let Some(value) = value else {
+        return Ok(settings::default_lease_ms().min(most_ms));
+    };
+    duration_ms("lease", value, 1, most_ms, " (pg_claims.max_ttl)")
+}
+
 /// The longest that a claim can wait inside the call.
 const MOST_WAIT_MS: i64 = 60_000;
 
@@ -122,16 +131,54 @@ pub fn word<T: Copy>(
     })
 }
 
-/// Whether to go on after another answer; if not, that answer.
-pub fn after(value: Option<Json>) -> Result<Option<Json>, Refusal> {
+/// JSON that is stored and comes back in answers: at most 1 MB of it.
+pub fn json(argument: &'static str, value: Option<Json>) -> Result<Option<Json>, Refusal> {
+    match value {
+        Some(value) if value.get().len() > MOST_JSON_BYTES => {
+            Err(Refusal::JsonTooLarge { argument, bytes: value.get().len() })
+        }
+        _ => Ok(value),
+    }
+}
+
+/// An earlier answer, given as the argument `after`.
+pub struct After {
+    pub ok: bool,
+    /// The answer itself; `None` for the argument's default, which is none.
+    pub answer: Option<Json>,
+    /// The key that the earlier call began, and with it the duty to close it.
+    pub begun: Option<BegunKey>,
+}
+
+/// The facts of a key that begin_key answered `run` for.
+pub struct BegunKey {
+    pub key: String,
+    pub holder: String,
+    pub token: i64,
+}
+
+/// Whether to go on after another answer.
+pub fn after(value: Option<Json>) -> Result<After, Refusal> {
     #[derive(Deserialize)]
     struct Answered {
         ok: bool,
+        outcome: Option<String>,
+        key: Option<String>,
+        holder: Option<String>,
+        token: Option<i64>,
     }
     let value = value.ok_or(Refusal::After { fault: "is NULL" })?;
     let answered: Answered = serde_json::from_str(value.get())
         .map_err(|_| Refusal::After { fault: "has no field \"ok\" that is true or false" })?;
-    Ok((!answered.ok).then_some(value))
+    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run");
+    let begun = match (answered.key, answered.holder, answered.token) {
+        (Some(key), Some(holder), Some(token)) if has_begun => {
+            Some(BegunKey { key, holder, token })
+        }
+        _ => None,
+    };
+    let answer = answered.outcome.is_some().then_some(value);
+    Ok(After { ok: answered.ok, answer, begun })
 }
 
 /// A writing function works on the newest state only, and must be able to write.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_with::skip_serializing_none;
 
 use crate::backend::value::{Instant, Json};
-use crate::slots::{OnExpiry, Status};
+use crate::slots::OnExpiry;
 
 /// The words of `outcome`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -16,6 +16,7 @@ pub enum Outcome {
     Absent,
     AlreadyCancelled,
     AlreadyConfirmed,
+    AlreadyFinished,
     AlreadyReleased,
     AlreadyYours,
     Booked,
@@ -24,18 +25,31 @@ pub enum Outcome {
     Claimed,
     Confirmed,
     ConfirmedLate,
+    Done,
     Expired,
     Extended,
+    Failed,
+    Finished,
     Free,
     Lost,
+    Mismatch,
     NotBooked,
     NotHolder,
     NotInReview,
     NotReached,
+    Overdue,
+    Pending,
     Reclaimed,
+    Rejected,
     Released,
+    Replay,
+    Reset,
     Review,
+    Run,
     Taken,
+    Unknown,
+    Verify,
+    Wait,
 }
 
 /// An answer. `holder` is always the caller's own, as it was given: a workflow passes
@@ -52,7 +66,7 @@ pub struct Answer {
     pub slot_id: Option<String>,
     pub holder: Option<String>,
     pub token: Option<i64>,
-    pub status: Option<Status>,
+    pub status: Option<&'static str>,
     pub claimed_at: Option<Instant>,
     pub expires_at: Option<Instant>,
     pub ended_at: Option<Instant>,
@@ -74,7 +88,16 @@ pub struct Answer {
     pub released: Option<u64>,
     pub in_review: Option<u64>,
     pub skipped: Option<u64>,
-    /// The answer that a `not_reached` did not go beyond.
+    pub key: Option<String>,
+    pub attempt: Option<i32>,
+    pub lease_ms: Option<i64>,
+    pub started_at: Option<Instant>,
+    pub finished_at: Option<Instant>,
+    /// What became of the key that a refused claim had begun.
+    pub key_status: Option<&'static str>,
+    /// How many pending keys had their lease ended.
+    pub keys: Option<u64>,
+    /// The answer that this call came after, or did not go beyond.
     pub after: Option<Json>,
 }
 
@@ -101,14 +124,8 @@ impl Answer {
     }
 
     /// The call that this one was to come after said no.
-    pub fn not_reached(after: Json) -> Self {
-        Self {
-            after: Some(after),
-            ..Self::no(
-                Outcome::NotReached,
-                "The step before this one said no, so nothing was done.",
-            )
-        }
+    pub fn not_reached() -> Self {
+        Self::no(Outcome::NotReached, "The step before this one said no, so nothing was done.")
     }
 
     fn new(ok: bool, outcome: Outcome, message: &'static str) -> Self {
@@ -141,6 +158,13 @@ impl Answer {
             released: None,
             in_review: None,
             skipped: None,
+            key: None,
+            attempt: None,
+            lease_ms: None,
+            started_at: None,
+            finished_at: None,
+            key_status: None,
+            keys: None,
             after: None,
         }
     }

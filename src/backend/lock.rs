@@ -14,6 +14,9 @@ use siphasher::sip::SipHasher13;
 #[derive(Clone, Copy, Hash)]
 pub enum Subject<'a> {
     Slot(&'a str),
+    Key(&'a str),
+    /// One reaper at a time.
+    Reaper,
 }
 
 pub struct AdvisoryLock(#[allow(dead_code)] pg_sys::LOCKTAG);

@@ -104,6 +104,28 @@ impl Json {
         Self(serde_json::value::to_raw_value(value).expect("an answer always serialises"))
     }
 
+    pub fn null() -> Self {
+        Self(RawValue::NULL.to_owned())
+    }
+
+    /// A 128-bit hash that is the same for equal jsonb: the order of fields and the
+    /// trailing zeros of numbers do not matter.
+    pub fn fingerprint(&self) -> Vec<u8> {
+        let jsonb = self.clone().into_datum();
+        (0..2)
+            .flat_map(|seed: i64| {
+                // SAFETY: the arguments are a jsonb and a bigint, and so is the result.
+                let hash = unsafe {
+                    direct_function_call_as_datum(
+                        pg_sys::jsonb_hash_extended,
+                        &[jsonb, Some(seed.into())],
+                    )
+                };
+                hash.map_or(0, |hash| hash.value() as u64).to_be_bytes()
+            })
+            .collect()
+    }
+
     /// The JSON text.
     pub fn get(&self) -> &str {
         self.0.get()

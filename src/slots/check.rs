@@ -3,7 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::{Claim, State, Status, last_claim};
+use super::{Claim, State, last_claim};
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Json, literal};
 use crate::input;
@@ -35,8 +35,7 @@ fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
 
 fn look(slot_id: &str, last: Option<Claim>) -> Answer {
     let now = clock::now();
-    let free =
-        |outcome, message| Answer { status: Some(Status::Free), ..Answer::yes(outcome, message) };
+    let free = |outcome, message| Answer { status: Some("free"), ..Answer::yes(outcome, message) };
     let Some(claim) = last else {
         return free(Outcome::Absent, "Nobody has ever claimed that slot.");
     };

@@ -4,13 +4,15 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::turn::{Patience, Turn, take_turn};
 use super::{Claim, OnExpiry, State, Status, append, claim_columns, end_expired, last_claim};
 use crate::backend::clock;
+use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::input;
+use crate::keys;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
+use crate::turn::{Patience, Turn, take_turn};
 
 /// Claims a slot: of any number of simultaneous callers exactly one is told to go on.
 ///
@@ -25,7 +27,10 @@ use crate::statement;
 ///   note       anything you want to find in claims.history
 ///   call_id    names this very call: repeated by the same holder while its lease runs,
 ///              it gets the first answer again, with replayed: true
-///   after      another answer of pg_claims: go on only if its ok is true
+///   after      another answer of pg_claims: go on only if its ok is true; it comes back
+///              inside this answer. With after => begin_key(…), a claim that is refused
+///              sets the key that was begun to failed (key_status), so that it can run
+///              again
 ///
 /// Outcomes: claimed (ok), reclaimed (ok; an expired claim was taken over), taken,
 /// already_yours, busy, not_reached.
@@ -52,17 +57,25 @@ fn claim_slot(
         holder: input::name("holder", holder)?,
         ttl_ms: input::ttl_ms(ttl)?,
         on_expiry: input::word("on_expiry", on_expiry, &OnExpiry::WORDS)?,
-        note,
+        note: input::json("note", note)?,
         call_id: input::optional_name("call_id", call_id)?,
     };
     let wait_ms = input::wait_ms(wait)?;
-    let refused = input::after(after)?;
+    let after = input::after(after)?;
     input::writable("claim_slot")?;
-    let answer = match refused {
-        Some(after) => Answer::not_reached(after),
-        None => wanted.claim(wait_ms),
+    let answer = if after.ok { wanted.claim(wait_ms) } else { Answer::not_reached() };
+    // A pending key says that something may have happened. Nothing has: it can run again.
+    let key_status = match after.begun {
+        Some(begun) if !answer.ok => keys::give_up(&begun),
+        _ => None,
     };
-    Ok(Json::from(&Answer { slot_id: Some(wanted.slot_id), holder: Some(wanted.holder), ..answer }))
+    Ok(Json::from(&Answer {
+        slot_id: Some(wanted.slot_id),
+        holder: Some(wanted.holder),
+        key_status,
+        after: after.answer,
+        ..answer
+    }))
 }
 
 /// A claim that somebody would like to have.
@@ -82,12 +95,12 @@ impl Wanted {
         loop {
             let refused = self
                 .look(last_claim(&self.slot_id).as_ref(), clock::now())
-                .or_else(|| take_turn(&self.slot_id, |turn| self.attempt(turn)));
+                .or_else(|| take_turn(Subject::Slot(&self.slot_id), |turn| self.attempt(turn)));
             match refused {
                 // Only a running lease can end by itself.
                 Some(answer)
                     if answer.outcome == Outcome::Taken
-                        && answer.status == Some(Status::Claimed) =>
+                        && answer.status == Some(Status::Claimed.word()) =>
                 {
                     if !for_slot.pause() {
                         return answer;
@@ -112,12 +125,13 @@ impl Wanted {
         }
         let expired = last.as_ref().filter(|last| last.state(now) == State::Expired);
         if let Some(expired) = expired
-            && !end_expired(turn, expired, now, &self.holder)
+            && !end_expired(turn, &self.slot_id, expired, now, &self.holder)
         {
             return None;
         }
         let claim = self.claim_at(last.as_ref().map_or(1, |last| last.token + 1), now);
-        append(turn, &claim).then(|| self.won(&claim, expired.map(|lost| &*lost.holder), now))
+        append(turn, &self.slot_id, &claim)
+            .then(|| self.won(&claim, expired.map(|lost| &*lost.holder), now))
     }
 
     /// The answer that needs no write, if there is one.
@@ -180,7 +194,7 @@ impl Wanted {
 fn taken(by: &Claim, now: Instant) -> Answer {
     let status = by.told_status(now);
     Answer {
-        status: Some(status),
+        status: Some(status.word()),
         held_by: Some(by.holder.clone()),
         claimed_at: Some(by.claimed_at),
         expires_at: by.expires_at.filter(|_| status == Status::Claimed),

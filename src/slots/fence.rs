@@ -3,13 +3,13 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::turn::Patience;
 use super::{Claim, State, Status, last_claim, read_claim};
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant};
 use crate::error::Refusal;
 use crate::input;
 use crate::statement;
+use crate::turn::Patience;
 
 /// Whether the holder has the claim now, and keeps it to the end of this transaction:
 /// INSERT INTO bookings SELECT … WHERE holds_slot(…) writes only while the lease runs.

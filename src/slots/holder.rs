@@ -3,25 +3,28 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::turn::{Patience, Turn, take_turns};
 use super::{Change, OnExpiry, Status, change, read_claim};
 use crate::backend::clock;
+use crate::backend::lock::Subject;
 use crate::backend::value::Json;
 use crate::input;
+use crate::keys;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
+use crate::turn::{Patience, Turn, take_turns};
 
 /// Ends what a dead run has left behind, for an error workflow: each unconfirmed claim
-/// of the holder ends as its own on_expiry says (released, or into review). What is
-/// booked stays booked.
+/// of the holder ends as its own on_expiry says (released, or into review), and the leases of its
+/// pending keys end, so that the next begin_key is told to verify at once. What is booked
+/// stays booked.
 ///
 /// Arguments:
 ///   holder   the holder whose claims end; NULL: nothing is done (a workflow that failed
 ///            to start has no execution)
 ///   reason   kept in claims.history
 ///
-/// Outcomes: released (ok; released and in_review say how many), busy (skipped
-/// says how many claims somebody else was at work on: call again).
+/// Outcomes: released (ok; released, in_review and keys say how many), busy (skipped
+/// says how many somebody else was at work on: call again).
 ///
 /// Raises 22023 for a bad holder, 0A000 above READ COMMITTED, 25006 where nothing can be
 /// written.
@@ -56,7 +59,9 @@ fn release_all(holder: &str, reason: Option<&str>) -> Answer {
     // One patience for all of them: the call as a whole stays within its bound.
     let mut patience = Patience::for_lock();
     for (slot_id, token) in &open {
-        let became = take_turns(slot_id, &mut patience, |turn| end(turn, *token, holder, reason));
+        let became = take_turns(Subject::Slot(slot_id), &mut patience, |turn| {
+            end(turn, slot_id, *token, holder, reason)
+        });
         match became {
             Some(Some(Status::Released)) => released += 1,
             Some(Some(_)) => in_review += 1,
@@ -64,17 +69,24 @@ fn release_all(holder: &str, reason: Option<&str>) -> Answer {
             None => skipped += 1,
         }
     }
-    let answer = match skipped {
+    let (keys, skipped_keys) = keys::end_leases(holder, &mut patience);
+    let answer = match skipped + skipped_keys {
         0 => Answer::yes(Outcome::Released, "The holder's unconfirmed claims have ended."),
-        _ => Answer { skipped: Some(skipped), ..Answer::busy() },
+        skipped => Answer { skipped: Some(skipped), ..Answer::busy() },
     };
-    Answer { released: Some(released), in_review: Some(in_review), ..answer }
+    Answer { released: Some(released), in_review: Some(in_review), keys: Some(keys), ..answer }
 }
 
 /// Ends one claim by its own on_expiry, and says what became of it: nothing, if it was
 /// booked or ended before its turn came. `None`: look again.
-fn end(turn: &mut Turn, token: i64, holder: &str, reason: Option<&str>) -> Option<Option<Status>> {
-    let open = read_claim(turn.slot_id(), token).filter(|claim| claim.status == Status::Claimed);
+fn end(
+    turn: &mut Turn,
+    slot_id: &str,
+    token: i64,
+    holder: &str,
+    reason: Option<&str>,
+) -> Option<Option<Status>> {
+    let open = read_claim(slot_id, token).filter(|claim| claim.status == Status::Claimed);
     let Some(claim) = open else { return Some(None) };
     let now = clock::now();
     let to = match claim.on_expiry {
@@ -84,5 +96,5 @@ fn end(turn: &mut Turn, token: i64, holder: &str, reason: Option<&str>) -> Optio
             ..Change::to(Status::Review)
         },
     };
-    change(turn, &claim, &Change { reason, ..to }).map(|ended| Some(ended.status))
+    change(turn, slot_id, &claim, &Change { reason, ..to }).map(|ended| Some(ended.status))
 }

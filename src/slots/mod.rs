@@ -7,7 +7,6 @@
 //! | `holder`  | release_holder                                                         |
 //! | `fence`   | holds_slot, require_slot                                               |
 //! | `check`   | check_slot                                                             |
-//! | `turn`    | the way of every writing call: look, lock, look again, write           |
 //!
 //! Here: the row of `claims.slot_claims`, and the statements that more than one of them
 //! uses. Two arbiters decide, and every transition belongs to one of them:
@@ -25,19 +24,18 @@ mod claim;
 mod fence;
 mod holder;
 mod settle;
-mod turn;
 
 use serde::Serialize;
 
 use crate::backend::statement::Row;
 use crate::backend::value::{Instant, Json};
+use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
-use turn::Turn;
+use crate::turn::Turn;
 
 /// `status` of a claim, as the table has it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Claimed,
     Booked,
@@ -46,29 +44,32 @@ pub enum Status {
     Expired,
     Cancelled,
     Moved,
-    /// Only in answers of check_slot: nobody has the slot.
-    Free,
 }
 
 impl Status {
-    const WORDS: [(Self, &'static str); 7] = [
-        (Self::Claimed, "claimed"),
-        (Self::Booked, "booked"),
-        (Self::Review, "review"),
-        (Self::Released, "released"),
-        (Self::Expired, "expired"),
-        (Self::Cancelled, "cancelled"),
-        (Self::Moved, "moved"),
-    ];
-
     fn word(self) -> &'static str {
-        let found = Self::WORDS.iter().find(|(status, _)| *status == self);
-        found.expect("free is no status of the table").1
+        match self {
+            Self::Claimed => "claimed",
+            Self::Booked => "booked",
+            Self::Review => "review",
+            Self::Released => "released",
+            Self::Expired => "expired",
+            Self::Cancelled => "cancelled",
+            Self::Moved => "moved",
+        }
     }
 
     fn from_word(word: &str) -> Self {
-        let found = Self::WORDS.iter().find(|(_, known)| *known == word);
-        found.unwrap_or_else(|| panic!("unknown status {word:?} in claims.slot_claims")).0
+        match word {
+            "claimed" => Self::Claimed,
+            "booked" => Self::Booked,
+            "review" => Self::Review,
+            "released" => Self::Released,
+            "expired" => Self::Expired,
+            "cancelled" => Self::Cancelled,
+            "moved" => Self::Moved,
+            _ => panic!("unknown status {word:?} in claims.slot_claims"),
+        }
     }
 
     fn is_open(self) -> bool {
@@ -187,11 +188,21 @@ impl Claim {
         }
     }
 
+    fn announce(&self, slot_id: &str) {
+        notify::of(&notify::Change {
+            slot_id: Some(slot_id),
+            key: None,
+            token: self.token,
+            holder: Some(&self.holder),
+            status: self.status.word(),
+        });
+    }
+
     /// Adds this claim, the caller's own, to an answer.
     fn tell(&self, answer: Answer, now: Instant) -> Answer {
         Answer {
             token: Some(self.token),
-            status: Some(self.told_status(now)),
+            status: Some(self.told_status(now).word()),
             claimed_at: Some(self.claimed_at),
             expires_at: self.expires_at.filter(|_| self.status == Status::Claimed),
             ended_at: self.ended_at,
@@ -240,9 +251,8 @@ statement! {
 /// Makes a claim active, at the token that must be the slot's next. False: somebody
 /// else was first, and nothing was written.
 #[must_use]
-fn append(turn: &mut Turn, claim: &Claim) -> bool {
-    let slot_id = turn.slot_id();
-    turn.write(
+fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
+    let appended = turn.write(
         &APPEND,
         &[
             slot_id.into(),
@@ -258,7 +268,11 @@ fn append(turn: &mut Turn, claim: &Claim) -> bool {
             claim.result.clone().into(),
             claim.reason.as_deref().into(),
         ],
-    )
+    );
+    if appended {
+        claim.announce(slot_id);
+    }
+    appended
 }
 
 statement! {
@@ -300,8 +314,7 @@ impl<'a> Change<'a> {
 /// Changes an active claim, provided that it is exactly as it was read. `None`: it is
 /// not, or somebody holds its row; nothing was written.
 #[must_use]
-fn change(turn: &mut Turn, claim: &Claim, to: &Change) -> Option<Claim> {
-    let slot_id = turn.slot_id();
+fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<Claim> {
     let changed = turn.write(
         &CHANGE,
         &[
@@ -317,7 +330,10 @@ fn change(turn: &mut Turn, claim: &Claim, to: &Change) -> Option<Claim> {
             to.result.cloned().into(),
         ],
     );
-    changed.then(|| Claim {
+    if !changed {
+        return None;
+    }
+    let now = Claim {
         status: to.status,
         expires_at: to.expires_at,
         ended_at: to.ended.map(|(at, _)| at),
@@ -325,14 +341,18 @@ fn change(turn: &mut Turn, claim: &Claim, to: &Change) -> Option<Claim> {
         reason: to.reason.map(str::to_owned).or_else(|| claim.reason.clone()),
         result: to.result.cloned().or_else(|| claim.result.clone()),
         ..claim.clone()
-    })
+    };
+    if now.status != claim.status {
+        now.announce(slot_id);
+    }
+    Some(now)
 }
 
 /// Ends a claim whose lease is over, on behalf of whoever takes its place.
 #[cfg(not(feature = "mutant_no_row_guard"))]
 #[must_use]
-fn end_expired(turn: &mut Turn, claim: &Claim, now: Instant, by: &str) -> bool {
-    change(turn, claim, &Change::end(Status::Expired, now, by)).is_some()
+fn end_expired(turn: &mut Turn, slot_id: &str, claim: &Claim, now: Instant, by: &str) -> bool {
+    change(turn, slot_id, claim, &Change::end(Status::Expired, now, by)).is_some()
 }
 
 #[cfg(feature = "mutant_no_row_guard")]
@@ -345,8 +365,7 @@ statement! {
 }
 
 #[cfg(feature = "mutant_no_row_guard")]
-fn end_expired(turn: &mut Turn, claim: &Claim, now: Instant, by: &str) -> bool {
-    let slot_id = turn.slot_id();
+fn end_expired(turn: &mut Turn, slot_id: &str, claim: &Claim, now: Instant, by: &str) -> bool {
     turn.write(&END_UNGUARDED, &[slot_id.into(), claim.token.into(), now.into(), by.into()]);
     true
 }
@@ -355,7 +374,7 @@ fn end_expired(turn: &mut Turn, claim: &Claim, now: Instant, by: &str) -> bool {
 fn lost(winner: &Claim, holder: &str, now: Instant) -> Answer {
     let yours = winner.holder == holder;
     Answer {
-        status: Some(winner.told_status(now)),
+        status: Some(winner.told_status(now).word()),
         lost_to: Some(winner.holder.clone()),
         lost_since: Some(winner.claimed_at),
         yours: yours.then_some(true),

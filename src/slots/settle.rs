@@ -8,17 +8,18 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::turn::{Patience, Turn, take_turns};
 use super::{
     Change, Claim, State, Status, append, change, claim_columns, end_expired, last_claim, lost,
     read_claim,
 };
 use crate::backend::clock;
+use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
+use crate::turn::{Patience, Turn, take_turns};
 
 /// Confirms that what the claim was for has happened: the slot is booked.
 ///
@@ -45,10 +46,11 @@ fn confirm_slot(
     result: default!(Option<Json>, "NULL"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("confirm_slot", slot_id, holder, token)?;
+    let result = input::json("result", result)?;
     Ok(call.settle(|call, turn, claim, now| {
         let mut booked = |outcome, message| {
             let to = Change { result: result.as_ref(), ..Change::to(Status::Booked) };
-            Some(change(turn, claim, &to)?.tell(Answer::yes(outcome, message), now))
+            Some(change(turn, &call.slot_id, claim, &to)?.tell(Answer::yes(outcome, message), now))
         };
         match claim.state(now) {
             State::Running => booked(Outcome::Confirmed, "The slot is booked."),
@@ -110,7 +112,7 @@ fn release_slot(
         match claim.state(now) {
             State::Running | State::Expired if !in_doubt => {
                 let end = Change::end(Status::Released, now, &call.holder);
-                let ended = change(turn, claim, &Change { reason, ..end })?;
+                let ended = change(turn, &call.slot_id, claim, &Change { reason, ..end })?;
                 Some(ended.tell(Answer::yes(Outcome::Released, "The slot is free again."), now))
             }
             State::InReview if claim.status == Status::Review => Some(claim.tell(review(), now)),
@@ -118,7 +120,7 @@ fn release_slot(
             State::Running | State::Expired | State::InReview => {
                 let expires_at = claim.expires_at.map(|end| end.min(now));
                 let to = Change { expires_at, reason, ..Change::to(Status::Review) };
-                Some(change(turn, claim, &to)?.tell(review(), now))
+                Some(change(turn, &call.slot_id, claim, &to)?.tell(review(), now))
             }
             State::Booked => Some(claim.tell(
                 Answer::no(Outcome::Booked, "The slot is booked; cancel_slot gives it back."),
@@ -170,8 +172,12 @@ fn extend_slot(
         Some(match claim.state(now) {
             State::Running => {
                 let expires_at = claim.expires_at.max(Some(now.plus_ms(ttl_ms)));
-                let extended =
-                    change(turn, claim, &Change { expires_at, ..Change::to(Status::Claimed) })?;
+                let extended = change(
+                    turn,
+                    &call.slot_id,
+                    claim,
+                    &Change { expires_at, ..Change::to(Status::Claimed) },
+                )?;
                 Answer {
                     ttl_ms: Some(ttl_ms),
                     remaining_ms: expires_at.map(|end| end.ms_since(now)),
@@ -235,7 +241,12 @@ fn cancel_slot(
         Some(match claim.state(now) {
             State::Booked => {
                 let end = Change::end(Status::Cancelled, now, &call.holder);
-                let cancelled = change(turn, &claim, &Change { reason: reason.as_deref(), ..end })?;
+                let cancelled = change(
+                    turn,
+                    &call.slot_id,
+                    &claim,
+                    &Change { reason: reason.as_deref(), ..end },
+                )?;
                 Answer {
                     previous_holder: Some(claim.holder.clone()),
                     ..cancelled
@@ -284,6 +295,7 @@ fn resolve_slot(
     evidence: default!(Option<Json>, "NULL"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("resolve_slot", slot_id, holder, token)?;
+    let evidence = input::json("evidence", evidence)?;
     let verdict = input::word(
         "verdict",
         verdict,
@@ -295,20 +307,21 @@ fn resolve_slot(
         Some(match (claim.state(now), verdict) {
             (State::InReview, Status::Booked) => {
                 let to = Change { result: evidence.as_ref(), ..Change::to(Status::Booked) };
-                change(turn, claim, &to)?.tell(
+                change(turn, &call.slot_id, claim, &to)?.tell(
                     Answer::yes(Outcome::Booked, "The booking had happened: the slot is booked."),
                     now,
                 )
             }
             (State::InReview, _) => {
                 let end = Change::end(Status::Released, now, &call.holder);
-                change(turn, claim, &Change { result: evidence.as_ref(), ..end })?.tell(
-                    Answer::yes(
-                        Outcome::Released,
-                        "The booking had not happened: the slot is free again.",
-                    ),
-                    now,
-                )
+                change(turn, &call.slot_id, claim, &Change { result: evidence.as_ref(), ..end })?
+                    .tell(
+                        Answer::yes(
+                            Outcome::Released,
+                            "The booking had not happened: the slot is free again.",
+                        ),
+                        now,
+                    )
             }
             (State::Ended, _) => match call.winner(now) {
                 Some(winner) => lost(&winner, &call.holder, now),
@@ -359,7 +372,8 @@ impl Call {
 
     fn take_turns(self, attempt: impl Fn(&Self, &mut Turn) -> Option<Answer>) -> Json {
         let mut patience = Patience::for_lock();
-        let answer = take_turns(&self.slot_id, &mut patience, |turn| attempt(&self, turn));
+        let answer =
+            take_turns(Subject::Slot(&self.slot_id), &mut patience, |turn| attempt(&self, turn));
         Json::from(&Answer {
             slot_id: Some(self.slot_id),
             holder: Some(self.holder),
@@ -404,7 +418,9 @@ impl Call {
         if last.blocks(now) {
             return Some(lost(&last, &self.holder, now));
         }
-        if last.state(now) == State::Expired && !end_expired(turn, &last, now, &self.holder) {
+        if last.state(now) == State::Expired
+            && !end_expired(turn, &self.slot_id, &last, now, &self.holder)
+        {
             return None;
         }
         let mut late = Claim {
@@ -420,7 +436,7 @@ impl Call {
             ..ended.clone()
         };
         let answer = fill_in(&mut late);
-        append(turn, &late).then(|| late.tell(answer, now))
+        append(turn, &self.slot_id, &late).then(|| late.tell(answer, now))
     }
 
     /// The booking that was to be cancelled is over, or never was.

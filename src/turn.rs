@@ -2,7 +2,7 @@
 //!
 //! 1. An unlocked look: what can be answered without writing is answered. No
 //!    transaction id, no WAL, no fsync: losing is nearly free.
-//! 2. The slot's advisory lock, only tried, again and again within the call's patience.
+//! 2. The advisory lock of the slot or key, only tried, again and again within the call's patience.
 //! 3. Under it a fresh look, then the clock, then the write. Anything that is not
 //!    exactly as it was read: back to 1.
 //! 4. A call that changed nothing lets its lock go at once, and nobody sleeps with one.
@@ -20,16 +20,11 @@ use crate::backend::statement::Statement;
 use crate::settings;
 
 /// One attempt under the lock.
-pub struct Turn<'a> {
-    slot_id: &'a str,
+pub struct Turn {
     wrote: bool,
 }
 
-impl<'a> Turn<'a> {
-    pub fn slot_id(&self) -> &'a str {
-        self.slot_id
-    }
-
+impl Turn {
     /// Runs a statement that writes one row; false when it wrote none.
     pub fn write(
         &mut self,
@@ -42,15 +37,15 @@ impl<'a> Turn<'a> {
     }
 }
 
-/// Takes turns at a slot until `attempt` has an answer; `None` when the patience runs
+/// Takes turns at a slot or a key until `attempt` has an answer; `None` when the patience runs
 /// out first. `attempt` answers `None` to look again.
 pub fn take_turns<T>(
-    slot_id: &str,
+    subject: Subject,
     patience: &mut Patience,
     mut attempt: impl FnMut(&mut Turn) -> Option<T>,
 ) -> Option<T> {
     loop {
-        if let Some(answer) = take_turn(slot_id, &mut attempt) {
+        if let Some(answer) = take_turn(subject, &mut attempt) {
             return Some(answer);
         }
         if !patience.pause() {
@@ -60,9 +55,9 @@ pub fn take_turns<T>(
 }
 
 /// One turn, if the lock can be had now.
-pub fn take_turn<T>(slot_id: &str, attempt: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
-    let lock = AdvisoryLock::try_take(Subject::Slot(slot_id))?;
-    let mut turn = Turn { slot_id, wrote: false };
+pub fn take_turn<T>(subject: Subject, attempt: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
+    let lock = AdvisoryLock::try_take(subject)?;
+    let mut turn = Turn { wrote: false };
     let answer = attempt(&mut turn);
     if !turn.wrote {
         lock.release();
