@@ -61,7 +61,7 @@ find_pg_config() {
             return
         fi
     done
-    if have pg_config && [[ -x $(pg_config --bindir)/postgres ]]; then
+    if [[ -z ${PG_MAJOR:-} ]] && have pg_config && [[ -x $(pg_config --bindir)/postgres ]]; then
         command -v pg_config
     fi
 }

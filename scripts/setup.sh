@@ -8,6 +8,7 @@
 source "$(dirname "$0")/common.sh"
 
 purpose=${1:-server}
+APT_LOG=$HOUSE/target/apt.log
 
 main() {
     [[ $EUID -ne 0 || $purpose == build ]] || have runuser || die "runuser (util-linux) is needed: the server cannot run as root"
@@ -26,11 +27,11 @@ install_packages() {
     if ! have apt-get; then
         name_packages "$missing"
     fi
+    mkdir -p "${APT_LOG%/*}"
+    say "asking apt what there is$(with_sudo)"
+    run_as_root apt-get update -q >"$APT_LOG" 2>&1 || die "apt-get update failed" "its words are in $APT_LOG"
     local major=${PG_MAJOR:-}
-    if [[ -z $major ]]; then
-        run_as_root apt-get update -q
-        major=$(distribution_major)
-    fi
+    [[ -n $major ]] || major=$(distribution_major)
     # shellcheck disable=SC2086  # a list of words
     apt_install ${missing//MAJOR/$major}
     PG_MAJOR=$major
@@ -82,22 +83,25 @@ name_packages() {
 # is another, so the package is told not to, for as long as it is being installed.
 apt_install() {
     local conf=/etc/postgresql-common/createcluster.d/pg_claims-setup.conf
-    say "installing $*"
-    run_as_root apt-get update -q
+    say "apt-get install $*$(with_sudo) (some minutes; apt's own words go to target/apt.log)"
     run_as_root mkdir -p "${conf%/*}"
     echo 'create_main_cluster = false' | run_as_root tee "$conf" >/dev/null
     local failed=0
     run_as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -q -y --no-install-recommends "$@" || failed=1
+        apt-get install -q -y --no-install-recommends "$@" >>"$APT_LOG" 2>&1 || failed=1
     run_as_root rm -f "$conf"
-    [[ $failed == 0 ]] || die "apt-get could not install $*"
+    [[ $failed == 0 ]] || {
+        tail -n 20 "$APT_LOG" >&2
+        die "apt-get could not install $*"
+    }
 }
+
+with_sudo() { [[ $EUID -eq 0 ]] || echo ", with sudo"; }
 
 run_as_root() {
     if [[ $EUID -eq 0 ]]; then
         "$@"
     elif have sudo && { [[ -t 0 ]] || sudo -n true 2>/dev/null; }; then
-        say "sudo $*"
         sudo "$@"
     else
         die "this has to be run as root, and there is no sudo here:" "$*"
