@@ -17,6 +17,9 @@ pub enum Refusal {
     #[error("invalid {argument}: {value}")]
     Identifier { argument: &'static str, value: String, fault: IdentifierFault },
 
+    #[error("{argument} must not be NULL")]
+    NoWord { argument: &'static str, words: Vec<&'static str> },
+
     #[error("{argument} cannot be of type {type_name}")]
     IdentifierType { argument: &'static str, type_name: String },
 
@@ -25,7 +28,7 @@ pub enum Refusal {
         argument: &'static str,
         given_ms: i128,
         least_ms: i64,
-        most_ms: i64,
+        most_ms: Option<i64>,
         limit: &'static str,
     },
 
@@ -45,7 +48,7 @@ pub enum Refusal {
     ReadOnly { function: &'static str },
 
     #[error("slot \"{slot_id}\" is not held by \"{holder}\"")]
-    NotHeld { slot_id: String, holder: String, detail: String },
+    NotHeld { slot_id: String, holder: String, detail: &'static str, hint: &'static str },
 }
 
 /// What is wrong with an identifier.
@@ -65,7 +68,7 @@ pub const MOST_JSON_BYTES: usize = 1024 * 1024;
 impl Refusal {
     fn code(&self) -> Code {
         match self {
-            Self::Null { .. } => Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
+            Self::Null { .. } | Self::NoWord { .. } => Code::ERRCODE_NULL_VALUE_NOT_ALLOWED,
             Self::Identifier { .. }
             | Self::Duration { .. }
             | Self::Word { .. }
@@ -80,7 +83,7 @@ impl Refusal {
 
     fn detail(&self) -> String {
         match self {
-            Self::Null { argument, .. } => {
+            Self::Null { argument, .. } | Self::NoWord { argument, .. } => {
                 format!("The argument {argument} is NULL: nothing was done.")
             }
             Self::Identifier { argument, fault, .. } => fault.detail(argument),
@@ -88,9 +91,14 @@ impl Refusal {
                 "The text of a {type_name} depends on the session or is not unique, so two \
                  callers could mean one {argument} and name two."
             ),
-            Self::Duration { argument, given_ms, least_ms, most_ms, limit } => format!(
-                "The argument {argument} is {given_ms} ms; it can be from {least_ms} ms to \
+            Self::Duration { argument, given_ms, least_ms, most_ms: Some(most_ms), limit } => {
+                format!(
+                    "The argument {argument} is {given_ms} ms; it can be from {least_ms} ms to \
                  {most_ms} ms{limit}."
+                )
+            }
+            Self::Duration { argument, given_ms, least_ms, most_ms: None, limit } => format!(
+                "The argument {argument} is {given_ms} ms; it can be {least_ms} ms or more{limit}."
             ),
             Self::Word { argument, value, words } => {
                 format!("The argument {argument} is {value}; it can be {}.", alternatives(words))
@@ -107,7 +115,7 @@ impl Refusal {
             Self::ReadOnly { .. } => "The server is a standby or the transaction was started \
                  READ ONLY, and the function may have to write."
                 .into(),
-            Self::NotHeld { detail, .. } => detail.clone(),
+            Self::NotHeld { detail, .. } => (*detail).into(),
         }
     }
 
@@ -122,7 +130,9 @@ impl Refusal {
             Self::Duration { .. } => "Write an interval with its unit, such as '30 seconds' or \
                  '5 minutes' ('5:00' is five hours)."
                 .into(),
-            Self::Word { words, .. } => format!("Write {}.", alternatives(words)),
+            Self::Word { words, .. } | Self::NoWord { words, .. } => {
+                format!("Write {}.", alternatives(words))
+            }
             Self::After { .. } => "Pass the call itself, as in claim_slot(…, after => \
                  begin_key(…)), or the jsonb that an earlier call answered."
                 .into(),
@@ -135,9 +145,7 @@ impl Refusal {
             Self::ReadOnly { .. } => "Call it on the primary server, in a READ WRITE \
                  transaction. check_slot works here."
                 .into(),
-            Self::NotHeld { .. } => {
-                "Stop this run, or claim the slot again before going on.".into()
-            }
+            Self::NotHeld { hint, .. } => (*hint).into(),
         }
     }
 }

@@ -108,7 +108,13 @@ fn duration_ms(
     let given_ms = given_us.div_euclid(1000);
     match i64::try_from(given_ms) {
         Ok(ms) if ms >= least_ms && ms <= most_ms => Ok(ms),
-        _ => Err(Refusal::Duration { argument, given_ms, least_ms, most_ms, limit }),
+        _ => Err(Refusal::Duration {
+            argument,
+            given_ms,
+            least_ms,
+            most_ms: (most_ms < i64::MAX).then_some(most_ms),
+            limit,
+        }),
     }
 }
 
@@ -122,13 +128,11 @@ pub fn word<T: Copy>(
         argument,
         hint: "Leave the argument out if it has a default, or write one of its words.",
     })?;
-    meanings.iter().find(|(word, _)| *word == value).map(|(_, meaning)| *meaning).ok_or_else(|| {
-        Refusal::Word {
-            argument,
-            value: excerpt(value),
-            words: meanings.iter().map(|(word, _)| *word).collect(),
-        }
-    })
+    meanings
+        .iter()
+        .find(|(word, _)| *word == value)
+        .map(|(_, meaning)| *meaning)
+        .ok_or_else(|| Refusal::Word { argument, value: excerpt(value), words: words() })
 }
 
 /// JSON that is stored and comes back in answers: at most 1 MB of it.
@@ -167,9 +171,20 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
         holder: Option<String>,
         token: Option<i64>,
     }
-    let value = value.ok_or(Refusal::After { fault: "is NULL" })?;
-    let answered: Answered = serde_json::from_str(value.get())
-        .map_err(|_| Refusal::After { fault: "has no field \"ok\" that is true or false" })?;
+    // A sub-select that found nothing is NULL, and must not mean "go on".
+    let value = value.ok_or(Refusal::Null {
+        argument: "after",
+        hint: "Pass the call itself, as in claim_slot(…, after => begin_key(…)), or leave the \
+               argument out.",
+    })?;
+    let no_answer = Refusal::After { fault: "has no field \"ok\" that is true or false" };
+    // An array would do for a struct, as far as serde is concerned.
+    let Some(answered) = Some(value.get())
+        .filter(|text| text.starts_with('{'))
+        .and_then(|text| serde_json::from_str::<Answered>(text).ok())
+    else {
+        return Err(no_answer);
+    };
     let has_begun = answered.ok && answered.outcome.as_deref() == Some("run");
     let begun = match (answered.key, answered.holder, answered.token) {
         (Some(key), Some(holder), Some(token)) if has_begun => {

@@ -440,11 +440,12 @@ impl Wanted {
             }),
             Status::Done => {
                 let done = Answer::no(Outcome::Replay, "It was done already; here is its result.");
-                Some(found.tell(done))
+                // Not the token: whoever is told of a replay has nothing to finish.
+                Some(Answer { token: None, ..found.tell(done) })
             }
             Status::Rejected => {
                 let rejected = Answer::no(Outcome::Replay, "It was rejected already, for good.");
-                Some(found.tell(rejected))
+                Some(Answer { token: None, ..found.tell(rejected) })
             }
             Status::Failed => None,
             Status::Pending if !found.lease_runs(now) => None,
@@ -573,21 +574,7 @@ impl Call {
             let Some(entry) = read_key(&self.key) else { return Some(absent()) };
             let is_holder = entry.holder.as_deref() == Some(self.holder.as_str());
             match self.token {
-                Some(token) if token < entry.token => Some(Answer {
-                    status: Some(entry.status.word()),
-                    lost_to: entry.holder.clone(),
-                    lost_since: Some(
-                        entry
-                            .finished_at
-                            .filter(|_| entry.holder.is_none())
-                            .unwrap_or(entry.started_at),
-                    ),
-                    yours: is_holder.then_some(true),
-                    ..Answer::no(
-                        Outcome::Lost,
-                        "The lease was over, and somebody else has been let in.",
-                    )
-                }),
+                Some(token) if token < entry.token => Some(lost(&entry, is_holder)),
                 Some(token) if token > entry.token => Some(not_holder()),
                 _ if !is_holder => Some(not_holder()),
                 _ => decide(turn, &entry, clock::now()),
@@ -635,6 +622,25 @@ impl Call {
             };
             change(turn, &self.key, entry, &finished).then(|| finished.tell(answer))
         })
+    }
+}
+
+/// The token is an earlier one: the key went to another, or was reset.
+fn lost(entry: &Entry, is_holder: bool) -> Answer {
+    let since = match &entry.holder {
+        Some(_) => Some(entry.started_at),
+        None => entry.finished_at,
+    };
+    let message = match &entry.holder {
+        Some(_) => "The lease was over, and somebody else has been let in.",
+        None => "The key has been reset.",
+    };
+    Answer {
+        status: Some(entry.status.word()),
+        lost_to: entry.holder.clone(),
+        lost_since: since,
+        yours: is_holder.then_some(true),
+        ..Answer::no(Outcome::Lost, message)
     }
 }
 

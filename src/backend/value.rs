@@ -212,7 +212,8 @@ impl Serialize for Instant {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let unix_us = self.0.saturating_add(UNIX_TO_POSTGRES_US);
         match jiff::Timestamp::from_microsecond(unix_us) {
-            Ok(timestamp) => serializer.collect_str(&timestamp),
+            // Always six digits, so that the texts sort as the instants do.
+            Ok(timestamp) => serializer.collect_str(&format_args!("{timestamp:.6}")),
             Err(error) => Err(serde::ser::Error::custom(error)),
         }
     }

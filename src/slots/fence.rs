@@ -60,10 +60,11 @@ fn require_slot(
     token: default!(Option<i64>, "NULL"),
 ) -> Result<bool, ErrorReport> {
     let fence = Fence::new("require_slot", slot_id, holder, token)?;
-    fence.stand().map_err(|detail| Refusal::NotHeld {
-        slot_id: fence.slot_id,
-        holder: fence.holder,
-        detail: detail.into(),
+    fence.stand().map_err(|(detail, hint)| Refusal::NotHeld {
+        slot_id: fence.slot_id.clone(),
+        holder: fence.holder.clone(),
+        detail,
+        hint,
     })?;
     Ok(true)
 }
@@ -96,24 +97,42 @@ impl Fence {
         Ok(Self { slot_id, holder, token })
     }
 
-    /// Holds the claim for this transaction, or says why not.
-    fn stand(&self) -> Result<(), &'static str> {
+    /// Holds the claim for this transaction, or says why not and what to do.
+    fn stand(&self) -> Result<(), (&'static str, &'static str)> {
+        const CLAIM_AGAIN: &str = "Stop this run, or claim the slot again before going on.";
+        const OVER: (&str, &str) = ("The lease is over.", CLAIM_AGAIN);
         let mut patience = Patience::for_lock();
         loop {
-            let claim = self.find().ok_or("The holder has no such claim of this slot.")?;
+            let unknown = ("The holder has no such claim of this slot.", CLAIM_AGAIN);
+            let claim = self.find().ok_or(unknown)?;
             match claim.state(clock::now()) {
                 State::Running => {}
-                State::Expired => return Err("The lease is over."),
-                State::InReview => return Err("The lease is over and the claim is in review."),
-                State::Booked => return Err("The claim is confirmed already: the slot is booked."),
-                State::Ended => return Err("The claim has ended."),
+                State::Expired => return Err(OVER),
+                State::Ended => return Err(("The claim has ended.", CLAIM_AGAIN)),
+                State::InReview => {
+                    return Err((
+                        "The lease is over and the claim is in review.",
+                        "Look whether the booking happened, then call resolve_slot.",
+                    ));
+                }
+                State::Booked => {
+                    return Err((
+                        "The claim is confirmed already: the slot is booked.",
+                        "Stop this run: an earlier one has done its work.",
+                    ));
+                }
             }
             // The clock after the lock: a lease can run out while the row is waited for.
             match self.lock(claim.token) {
                 Some(expires_at) if expires_at > clock::now() => return Ok(()),
-                Some(_) => return Err("The lease is over."),
+                Some(_) => return Err(OVER),
                 None if patience.pause() => {}
-                None => return Err("Another transaction is at work on the claim."),
+                None => {
+                    return Err((
+                        "Another transaction is at work on the claim.",
+                        "Try again when that transaction has ended.",
+                    ));
+                }
             }
         }
     }

@@ -179,11 +179,12 @@ impl Claim {
         !matches!(self.state(now), State::Ended | State::Expired)
     }
 
-    /// The status that a caller is told: a lease that ran out into review is in review,
+    /// The status that a caller is told: a lease that ran out is expired or in review,
     /// whether or not anybody has written that down.
     fn told_status(&self, now: Instant) -> Status {
         match self.state(now) {
             State::InReview => Status::Review,
+            State::Expired => Status::Expired,
             _ => self.status,
         }
     }
@@ -204,7 +205,7 @@ impl Claim {
             token: Some(self.token),
             status: Some(self.told_status(now).word()),
             claimed_at: Some(self.claimed_at),
-            expires_at: self.expires_at.filter(|_| self.status == Status::Claimed),
+            expires_at: self.expires_at.filter(|_| self.state(now) == State::Running),
             ended_at: self.ended_at,
             ended_by: self.ended_by.clone(),
             origin: self.origin,

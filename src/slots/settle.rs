@@ -73,7 +73,7 @@ fn confirm_slot(
 }
 
 const CONFIRMED_LATE: &str =
-    "The slot is booked, although the lease had run out: nobody else had taken it.";
+    "The slot is booked, although the claim was over: nobody else had taken it.";
 
 /// Gives a claim back, or puts it in doubt.
 ///
