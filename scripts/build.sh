@@ -25,9 +25,9 @@ say "building $NAME with $features (the first time: a minute or two)"
 echo "$made_with" >"$package.started"
 rm -rf "$package"
 cd "$HOUSE"
-NO_COLOR=1 cargo pgrx package --no-default-features --features "$features" \
+cargo pgrx package --no-default-features --features "$features" \
     --pg-config "$PG_CONFIG" --out-dir "$package" >"$package.log" 2>&1 || {
-    cat "$package.log" >&2
+    sed 's/\x1b\[[0-9;]*m//g' "$package.log" >&2
     die "the build failed"
 }
 mv "$package.started" "$package.stamp"
