@@ -124,10 +124,8 @@ pub fn word<T: Copy>(
     value: Option<&str>,
     meanings: &[(&'static str, T)],
 ) -> Result<T, Refusal> {
-    let value = value.ok_or(Refusal::Null {
-        argument,
-        hint: "Leave the argument out if it has a default, or write one of its words.",
-    })?;
+    let words = || meanings.iter().map(|(word, _)| *word).collect();
+    let value = value.ok_or_else(|| Refusal::NoWord { argument, words: words() })?;
     meanings
         .iter()
         .find(|(word, _)| *word == value)
