@@ -338,7 +338,7 @@ impl Model {
                 self.release_slot(&slot, &holder, token, in_doubt)
             }
             Call::ExtendSlot { slot, holder, token, .. } => self.extend_slot(&slot, &holder, token),
-            Call::CancelSlot { slot, token, .. } => self.cancel_slot(&slot, token),
+            Call::CancelSlot { slot, holder, token } => self.cancel_slot(&slot, &holder, token),
             Call::ResolveSlot { slot, holder, token, verdict } => {
                 self.resolve_slot(&slot, &holder, token, verdict)
             }
@@ -421,10 +421,11 @@ impl Model {
             Seen::Running => self.set(slot, Status::Booked, yes("confirmed")),
             Seen::Over | Seen::Review => self.set(slot, Status::Booked, yes("confirmed_late")),
             Seen::Booked => yes("already_confirmed"),
-            Seen::Ended(status) => match (self.winner_over(slot, &claim), status) {
-                (Some(lost), _) => lost,
-                (None, Status::Cancelled) => no("cancelled"),
-                (None, _) => {
+            // What somebody decided stands, whoever has the slot now; what time ended is judged anew.
+            Seen::Ended(Status::Cancelled) => no("cancelled"),
+            Seen::Ended(_) => match self.winner_over(slot, &claim, holder) {
+                Some(lost) => lost,
+                None => {
                     self.append(slot, holder, Status::Booked, Some(claim.family()));
                     yes("confirmed_late")
                 }
@@ -445,10 +446,10 @@ impl Model {
             Seen::Running | Seen::Over => self.set(slot, Status::Released, yes("released")),
             Seen::Review => yes("review"),
             Seen::Booked => no("booked"),
-            Seen::Ended(Status::Released) => yes("already_released"),
-            Seen::Ended(status) => match self.winner_over(slot, &claim) {
+            Seen::Ended(Status::Released | Status::Cancelled) => yes("already_released"),
+            Seen::Ended(_) => match self.winner_over(slot, &claim, holder) {
                 Some(lost) => lost,
-                None if in_doubt && status == Status::Expired => {
+                None if in_doubt => {
                     self.append(slot, holder, Status::Review, Some(claim.family()));
                     yes("review")
                 }
@@ -465,11 +466,11 @@ impl Model {
             Seen::Over => no("expired"),
             Seen::Review => no("review"),
             Seen::Booked => no("booked"),
-            Seen::Ended(_) => self.winner_over(slot, &claim).unwrap_or(no("expired")),
+            Seen::Ended(_) => self.winner_over(slot, &claim, holder).unwrap_or(no("expired")),
         }
     }
 
-    fn cancel_slot(&mut self, slot: &str, token: i64) -> Expected {
+    fn cancel_slot(&mut self, slot: &str, holder: &str, token: i64) -> Expected {
         // The token decides. One that was never given cancels nothing, in whatever words.
         let Some(claim) = self.by_token(slot, token) else { return refused(&[]) };
         match claim.seen() {
@@ -477,9 +478,10 @@ impl Model {
                 let answer = yes("cancelled").with("previous_holder", claim.holder.as_str());
                 self.set(slot, Status::Cancelled, answer)
             }
-            Seen::Running | Seen::Over | Seen::Review => no("not_booked"),
+            Seen::Running | Seen::Review => no("not_booked"),
+            Seen::Over => no("free"),
             Seen::Ended(Status::Cancelled) => yes("already_cancelled"),
-            Seen::Ended(_) => self.winner_over(slot, &claim).unwrap_or(no("free")),
+            Seen::Ended(_) => self.winner_over(slot, &claim, holder).unwrap_or(no("free")),
         }
     }
 
@@ -488,7 +490,9 @@ impl Model {
         match (claim.seen(), verdict) {
             (Seen::Review, Verdict::Booked) => self.set(slot, Status::Booked, yes("booked")),
             (Seen::Review, Verdict::Released) => self.set(slot, Status::Released, yes("released")),
-            (Seen::Ended(_), _) => self.winner_over(slot, &claim).unwrap_or(no("not_in_review")),
+            (Seen::Ended(_), _) => {
+                self.winner_over(slot, &claim, holder).unwrap_or(no("not_in_review"))
+            }
             _ => no("not_in_review"),
         }
     }
@@ -533,7 +537,10 @@ impl Model {
                 key.lease = Lease::Short;
             }
         }
-        yes("released").with("kept", kept)
+        {
+            let _ = kept;
+            yes("released")
+        }
     }
 
     fn reap(&mut self) -> Expected {
@@ -718,12 +725,12 @@ impl Model {
     }
 
     /// `lost`, if an ended claim's slot is now another claim's.
-    fn winner_over(&self, slot: &str, ended: &Claim) -> Option<Expected> {
+    fn winner_over(&self, slot: &str, ended: &Claim, caller: &str) -> Option<Expected> {
         let winner =
             self.last(slot).filter(|claim| claim.blocks() && claim.family() != ended.family())?;
         let lost =
             no("lost").with("lost_to", winner.holder.as_str()).with("status", winner.status_word());
-        Some(if winner.holder == ended.holder { lost.with("yours", true) } else { lost })
+        Some(if winner.holder == caller { lost.with("yours", true) } else { lost })
     }
 
     /// Only the last claim of a slot can be active, so only that one is ever changed.

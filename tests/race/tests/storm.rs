@@ -65,7 +65,7 @@ async fn swap_library(database: &Database, library: &str) {
     let session = database.connect().await;
     let is_there: bool = session
         .value(&format!(
-            "SELECT pg_stat_file(setting || '/{library}.so', true) IS NOT NULL FROM pg_config WHERE name = 'PKGLIBDIR'"
+            "SELECT (pg_stat_file(setting || '/{library}.so', true)).size IS NOT NULL FROM pg_config WHERE name = 'PKGLIBDIR'"
         ))
         .await;
     assert!(
