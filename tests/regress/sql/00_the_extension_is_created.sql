@@ -37,7 +37,7 @@ BEGIN
   IF answer #> '{after,message}' IS NOT NULL THEN
     answer := jsonb_set(answer, '{after}', facts(answer->'after'));
   END IF;
-  RETURN answer - ARRAY['message', 'hint', 'claimed_at', 'expires_at', 'ended_at', 'finished_at',
+  RETURN answer - ARRAY['message', 'hint', 'claimed_at', 'expires_at', 'ended_at', 'started_at', 'finished_at',
                         'lost_since', 'retry_after_ms', 'remaining_ms'];
 END
 $$;
