@@ -97,6 +97,16 @@ pub fn wait_ms(value: Option<Interval>) -> Result<i64, Refusal> {
     Ok(duration_ms("wait", value, 0, i64::MAX, "")?.min(MOST_WAIT_MS))
 }
 
+/// The age of an expired claim, from which on the reaper ends it, in milliseconds.
+pub fn older_than_ms(value: Option<Interval>) -> Result<i64, Refusal> {
+    const CENTURY_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1000;
+    let value = value.ok_or(Refusal::Null {
+        argument: "older_than",
+        hint: "Leave it out to end what has expired at once, or write an age such as '1 hour'.",
+    })?;
+    duration_ms("older_than", value, 0, CENTURY_MS, " (a hundred years)")
+}
+
 fn duration_ms(
     argument: &'static str,
     value: Interval,
