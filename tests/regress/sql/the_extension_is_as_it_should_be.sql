@@ -25,7 +25,7 @@ SELECT proname, prosecdef AS definer, proconfig AS config, proisstrict AS strict
 SELECT oid::regprocedure AS definer_without_a_pinned_path
   FROM functions
  WHERE prosecdef AND coalesce(proconfig::text, '') !~ 'search_path=pg_catalog, ?pg_temp';
-SELECT oid::regprocedure AS strict FROM functions WHERE proisstrict AND pronamespace <> 'claims'::regnamespace;
+SELECT oid::regprocedure AS strict FROM functions WHERE proisstrict AND pronargs > 0 AND pronamespace <> 'claims'::regnamespace;
 SELECT proname AS overloaded FROM functions GROUP BY proname HAVING count(*) > 1;
 
 -- No name of an argument needs quotes.
@@ -58,10 +58,11 @@ SELECT pg_describe_object('pg_type'::regclass, objid, 0)
  WHERE typrelid = 0 AND typelem = 0 AND coalesce(obj_description(objid, 'pg_type'), '') = ''
 ORDER BY 1;
 
--- pg_dump carries the rows.
+-- pg_dump carries the rows, but for the record of what this server has done.
 SELECT r.oid::regclass AS not_dumped
   FROM relations AS r, pg_extension AS e
- WHERE e.extname = 'pg_claims' AND relkind = 'r' AND NOT r.oid = ANY (coalesce(e.extconfig, '{}'));
+ WHERE e.extname = 'pg_claims' AND relkind = 'r' AND NOT r.oid = ANY (coalesce(e.extconfig, '{}'))
+   AND r.relname <> 'reaper_runs';
 
 -- No triggers: the tables can be sharded.
 SELECT tgrelid::regclass, tgname FROM pg_trigger JOIN relations AS r ON r.oid = tgrelid WHERE NOT tgisinternal;
