@@ -1,4 +1,7 @@
 -- The schema and the table of claims.
+-- Each file works with pg_catalog alone, so that no operator or function of somebody
+-- else's can slip in, and then gives the functions' schema back.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 DO $$
 BEGIN
@@ -93,3 +96,5 @@ COMMENT ON INDEX claims.slot_claims_expires_at_idx IS 'open claims by the end of
 COMMENT ON INDEX claims.slot_claims_origin_idx IS 'from a token to its late confirm';
 COMMENT ON INDEX claims.slot_claims_pool_idx IS 'a holder''s open units of a pool';
 COMMENT ON INDEX claims.slot_claims_ended_at_idx IS 'ended claims by age, for the retention';
+
+SET LOCAL search_path TO @extschema@, pg_temp;
