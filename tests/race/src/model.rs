@@ -300,11 +300,16 @@ impl Key {
         self.lease = lease;
         self.call_id = call_id.clone();
         self.granted = outcome;
-        let granted = yes(outcome).with("token", self.token()).with("holder", holder);
+        let granted = self.granted_answer().with("token", self.token()).with("holder", holder);
         match self.attempt {
             Some(attempt) => granted.with("attempt", attempt),
             None => granted,
         }
+    }
+
+    /// `verify` gives the lease, yet it is no leave to act: first somebody has to look.
+    fn granted_answer(&self) -> Expected {
+        if self.granted == "run" { yes("run") } else { no(self.granted) }
     }
 
     fn status_word(&self) -> Option<&'static str> {
@@ -520,7 +525,6 @@ impl Model {
     }
 
     fn release_holder(&mut self, holder: &str) -> Expected {
-        let mut kept = 0;
         for claim in self.slots.values_mut().filter_map(|claims| claims.last_mut()) {
             if claim.holder != holder {
                 continue;
@@ -528,7 +532,6 @@ impl Model {
             match (claim.status, claim.on_expiry) {
                 (Status::Claimed, OnExpiry::Release) => claim.status = Status::Released,
                 (Status::Claimed, OnExpiry::Review) => claim.status = Status::Review,
-                (Status::Booked, _) => kept += 1,
                 _ => {}
             }
         }
@@ -537,10 +540,7 @@ impl Model {
                 key.lease = Lease::Short;
             }
         }
-        {
-            let _ = kept;
-            yes("released")
-        }
+        yes("released")
     }
 
     fn reap(&mut self) -> Expected {
@@ -551,7 +551,7 @@ impl Model {
                 _ => {}
             }
         }
-        Expected::Answer { ok: Some(true), outcomes: vec![], facts: vec![] }
+        yes("reaped")
     }
 
     // Keys.
@@ -588,7 +588,10 @@ impl Model {
             (KeyStatus::Pending, Lease::Long) => {
                 let yours = found.holder() == Some(holder);
                 if yours && call_id.is_some() && call_id == found.call_id {
-                    return yes(found.granted).with("token", found.token()).with("replayed", true);
+                    return found
+                        .granted_answer()
+                        .with("token", found.token())
+                        .with("replayed", true);
                 }
                 match yours {
                     true => no("wait").with("yours", true),
@@ -782,10 +785,6 @@ impl Model {
 
     pub fn is_failed(&self, key: &str) -> bool {
         self.keys.get(key).is_some_and(|key| key.status == KeyStatus::Failed)
-    }
-
-    pub fn is_overdue(&self, key: &str) -> bool {
-        self.keys.get(key).is_some_and(|key| key.status_word() == Some("overdue"))
     }
 
     /// The rows that the tables must now hold: slots as (slot, token, holder, status, origin), keys as

@@ -4,7 +4,7 @@
 //! statement, some in transactions with a fence, and some of those rolled back.
 //!
 //! One [`round`] has slots of its own. Each call goes into the driver's log with the driver's clock
-//! around it. Meanwhile a checker reads the table; afterwards [`CHECKS`] compare the log with the
+//! around it. Meanwhile a reaper reaps and a checker reads the table; afterwards [`CHECKS`] compare the log with the
 //! table. They are plain SQL, written from what the answers promise, and share no code with the
 //! extension.
 
@@ -59,10 +59,12 @@ pub async fn round(database: &Database, number: usize, length: Duration) -> Roun
     let seed = fastrand::u64(..);
     let checker = database.connect().await;
     checker.run(CREATE_LOG).await;
+    let reaper = database.connect().await;
     let sessions = database.connect_many(SESSIONS).await;
 
     let started = Instant::now();
     let until = started + length;
+    let reaping = tokio::spawn(reap(reaper, until));
     let watching = tokio::spawn(async move { (watch(&checker, until).await, checker) });
     let entries: Vec<Value> = stampede(sessions, |worker, session| {
         Worker {
@@ -80,6 +82,7 @@ pub async fn round(database: &Database, number: usize, length: Duration) -> Roun
     .flatten()
     .collect();
     let (mut faults, checker) = watching.await.expect("the checker panicked");
+    faults.extend(reaping.await.expect("the reaper panicked"));
 
     let mut counts = BTreeMap::new();
     for entry in &entries {
@@ -191,7 +194,7 @@ impl Worker {
             self.call("reconfirm", Some(token), "confirm_slot", named).await;
         }
         // A third of the slots stays booked; the others are cancelled, so that the storm goes on.
-        if number % 3 != 0 {
+        if !number.is_multiple_of(3) {
             let pause_ms = self.rng.u64(..3);
             self.pause_ms(pause_ms).await;
             self.until_not_busy("cancel", token, "cancel_slot", named).await;
@@ -285,6 +288,19 @@ impl Worker {
         let jitter = Duration::from_micros(self.rng.u64(..1_500));
         tokio::time::sleep(Duration::from_millis(ms) + jitter).await;
     }
+}
+
+/// Reaps far more often than anybody would: correctness must not depend on it, either way.
+async fn reap(reaper: Session, until: Instant) -> Option<Fault> {
+    while Instant::now() < until {
+        match reaper.ask("reap_stale_claims", &[]).await {
+            Ok(answer) if answer.outcome() == "reaped" => {}
+            Ok(answer) => return Some(Fault(format!("the reaper answered {answer}"))),
+            Err(error) => return Some(Fault(format!("the reaper raised {}", told(&error)))),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    None
 }
 
 /// Reads the table all the while: one active claim a slot, which is the slot's last, and a booking once
