@@ -125,7 +125,8 @@ statement! {
          UNION ALL
          SELECT status, count(*), NULL, CASE WHEN $5 THEN slot_id END,
                 CASE WHEN $5 THEN token END, CASE WHEN $5 THEN holder END
-         FROM ended GROUP BY 1, 4, 5, 6";
+         FROM ended GROUP BY 1, 4, 5, 6
+         ORDER BY 4, 5";
 }
 
 #[derive(Default)]
