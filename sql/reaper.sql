@@ -1,4 +1,5 @@
 -- What the reaper did, and how things stand: for a monitor.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 CREATE TABLE claims.reaper_runs (
     started_at    timestamptz PRIMARY KEY,
@@ -69,3 +70,5 @@ COMMENT ON COLUMN claims.health.keys_unknown IS
 COMMENT ON COLUMN claims.health.last_reap_at IS 'when the reaper last ran; NULL: never';
 COMMENT ON COLUMN claims.health.last_reap_age IS 'how long ago that is';
 COMMENT ON COLUMN claims.health.oldest_open_claim IS 'when the oldest of the open claims was made; NULL: there is none';
+
+SET LOCAL search_path TO @extschema@, pg_temp;

@@ -20,8 +20,8 @@ use crate::statement;
 /// reads the tables whole: for a person or a nightly job, not for a workflow.
 ///
 /// Outcomes: sound (ok), unsound (violation_count says how many things are wrong, and
-/// violations has the first hundred: what, what it means, and where: slot_id with tokens,
-/// key, or name).
+/// violations has the first ten of each kind: what, what it means, and where: slot_id or
+/// key with its tokens, or name).
 ///
 /// Works on a standby, in a read-only transaction and at every isolation level, as of the
 /// snapshot that it gets there.
@@ -33,10 +33,9 @@ fn check_claims() -> Json {
     let mut count = 0;
     let mut violations = Vec::new();
     for check in CHECKS {
-        let room = MOST_VIOLATIONS - violations.len();
-        let (found, mut first) = check.look(room as i64);
+        let (found, first) = check.look();
         count += found;
-        violations.append(&mut first);
+        violations.extend(first);
     }
     let answer = match count {
         0 => Answer::yes(Outcome::Sound, "Everything is as it must be."),
@@ -45,7 +44,8 @@ fn check_claims() -> Json {
     Json::from(&Answer { violation_count: Some(count), violations: Some(violations), ..answer })
 }
 
-const MOST_VIOLATIONS: usize = 100;
+/// Of one kind. Where there are more, the first ones say what has happened.
+const MOST_SHOWN: i64 = 10;
 
 /// One thing that must not be, where it was found.
 #[skip_serializing_none]
@@ -65,17 +65,16 @@ struct Check {
     what: &'static str,
     /// One sentence for a person.
     means: &'static str,
-    /// `$1` is the clock, `$2` how many to return. A row is slot_id, key, name, tokens, of
+    /// `$1` is the clock, `$2` how many to show. A row is slot_id, key, name and tokens, of
     /// which those that do not apply are NULL, and how many there are in all.
     statement: &'static LocalKey<Statement>,
 }
 
 impl Check {
     /// How many there are, and the first of them.
-    fn look(&self, most: i64) -> (i64, Vec<Violation>) {
-        // With no room left there is still one to be counted by.
-        let args = [clock::now().into(), most.max(1).into()];
-        let mut found = self.statement.with(|look| {
+    fn look(&self) -> (i64, impl Iterator<Item = Violation>) {
+        let args = [clock::now().into(), MOST_SHOWN.into()];
+        let found = self.statement.with(|look| {
             look.rows(&args, |row| {
                 let violation = Violation {
                     what: self.what,
@@ -89,8 +88,7 @@ impl Check {
             })
         });
         let count = found.first().map_or(0, |(count, _)| *count);
-        found.truncate(most as usize);
-        (count, found.into_iter().map(|(_, violation)| violation).collect())
+        (count, found.into_iter().map(|(_, violation)| violation))
     }
 }
 
