@@ -6,6 +6,7 @@
 //! - `slots/`: a claim and everything that can happen to it; one file a command or a few
 //!   of one shape. Its `mod.rs` has the row, the two arbiters and the protocol.
 //! - `keys`: idempotency keys: what a resent request finds.
+//! - `numbers`: series of numbers without gaps.
 //! - `turn`: the way of every writing call: look, lock, look again, write.
 //! - `outcome`: the JSON contract, what every function answers.
 //! - `input`: what is refused, before anything is read; `error`: how that is said.
@@ -17,7 +18,7 @@
 //! # SQL
 //!
 //! The installation script is, in this order: `sql/slots.sql` (the schema
-//! and its first table), `sql/keys.sql`, `sql/views.sql`, the functions that stand in `src/`, and last what concerns all of
+//! and its first table), `sql/keys.sql`, `sql/numbers.sql`, `sql/views.sql`, the functions that stand in `src/`, and last what concerns all of
 //! them: their comments, which `build.rs` takes from the doc comments, and
 //! `sql/access.sql`.
 
@@ -26,6 +27,7 @@ mod error;
 mod input;
 mod keys;
 mod notify;
+mod numbers;
 mod outcome;
 mod settings;
 mod slots;
@@ -35,6 +37,7 @@ pgrx::pg_module_magic!();
 
 pgrx::extension_sql_file!("../sql/slots.sql", name = "slots", bootstrap);
 pgrx::extension_sql_file!("../sql/keys.sql", name = "keys", requires = ["slots"]);
+pgrx::extension_sql_file!("../sql/numbers.sql", name = "numbers", requires = ["slots"]);
 pgrx::extension_sql_file!("../sql/views.sql", name = "views", requires = ["keys"]);
 include!(concat!(env!("OUT_DIR"), "/last.rs"));
 

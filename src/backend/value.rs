@@ -198,6 +198,10 @@ pub struct Instant(pub i64);
 const UNIX_TO_POSTGRES_US: i64 = 946_684_800_000_000;
 
 impl Instant {
+    pub fn from_unix_us(us: i64) -> Self {
+        Self(us - UNIX_TO_POSTGRES_US)
+    }
+
     pub fn plus_ms(self, ms: i64) -> Self {
         Self(self.0 + ms * 1000)
     }
