@@ -23,11 +23,14 @@ if fresh "$package.stamp" "$made_with"; then exit 0; fi
 say "building $NAME with $features (the first time: a minute or two)"
 # The stamp is as old as the build's start, so that what is saved meanwhile counts as newer.
 echo "$made_with" >"$package.started"
-rm -rf "$package"
+rm -rf "$package.new"
 cd "$HOUSE"
 cargo pgrx package --no-default-features --features "$features" \
-    --pg-config "$PG_CONFIG" --out-dir "$package" >"$package.log" 2>&1 || {
+    --pg-config "$PG_CONFIG" --out-dir "$package.new" >"$package.log" 2>&1 || {
     sed 's/\x1b\[[0-9;]*m//g' "$package.log" >&2
     die "the build failed"
 }
+# Swapped in whole: a server that starts meanwhile copies from here.
+rm -rf "$package"
+mv "$package.new" "$package"
 mv "$package.started" "$package.stamp"

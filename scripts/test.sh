@@ -56,7 +56,7 @@ tests_of() {
     if [[ -d $folder/sql || -d $folder/specs ]]; then
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
-        each_mutant && cd "$folder" && cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
+        each_mutant && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
     else
         "$folder/run" "${@:2}"
     fi

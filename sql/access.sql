@@ -1,4 +1,5 @@
 -- Who may use the extension. Comes last: it grants what is there by then.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 CREATE FUNCTION claims.set_access(role pg_catalog.regrole, granted boolean) RETURNS pg_catalog.jsonb
     LANGUAGE plpgsql VOLATILE PARALLEL UNSAFE
@@ -91,3 +92,5 @@ $$;
 
 SELECT claims.grant_access('@extowner@');
 GRANT EXECUTE ON FUNCTION claims.grant_access, claims.revoke_access TO @extowner@;
+
+SET LOCAL search_path TO @extschema@, pg_temp;

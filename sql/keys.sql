@@ -1,4 +1,5 @@
 -- The table of idempotency keys.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 CREATE TABLE claims.keys (
     key              text        PRIMARY KEY,
@@ -51,3 +52,5 @@ COMMENT ON COLUMN claims.keys.call_id IS 'the name of the very call that was let
 COMMENT ON COLUMN claims.keys.result IS 'what finish_key stored, replayed to every later begin_key';
 COMMENT ON INDEX claims.keys_lease_expires_at_idx IS 'pending keys by the end of their lease';
 COMMENT ON INDEX claims.keys_finished_at_idx IS 'finished keys by age, for the retention';
+
+SET LOCAL search_path TO @extschema@, pg_temp;

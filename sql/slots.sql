@@ -1,4 +1,7 @@
 -- The schema and the table of claims.
+-- Each file works with pg_catalog alone, so that no operator or function of somebody
+-- else's can slip in, and then gives the functions' schema back.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 DO $$
 BEGIN
@@ -116,3 +119,5 @@ COMMENT ON COLUMN claims.pools.slot_id IS 'the pool';
 COMMENT ON COLUMN claims.pools.capacity IS 'how many units there are';
 COMMENT ON COLUMN claims.pools.taken IS
     'the sum of the units of its active claims without a period; expired ones count until somebody ends them';
+
+SET LOCAL search_path TO @extschema@, pg_temp;

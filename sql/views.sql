@@ -1,4 +1,5 @@
 -- The views for a person with psql.
+SET LOCAL search_path TO pg_catalog, pg_temp;
 
 CREATE VIEW claims.active AS
     SELECT slot_id, holder, token,
@@ -66,3 +67,5 @@ COMMENT ON COLUMN claims.history.reason IS 'why, as the caller said';
 COMMENT ON COLUMN claims.history.origin IS 'of a late confirm: the token of the claim that it confirms';
 COMMENT ON COLUMN claims.history.note IS 'whatever the claimant wanted to keep';
 COMMENT ON COLUMN claims.history.result IS 'what confirm_slot or resolve_slot recorded';
+
+SET LOCAL search_path TO @extschema@, pg_temp;

@@ -9,7 +9,7 @@ use pgrx::PgSqlErrorCode as Code;
 use pgrx::pg_sys::panic::ErrorReport;
 use thiserror::Error;
 
-use crate::backend::value::literal;
+use crate::backend::value::{literal, quoted};
 
 #[derive(Debug, Error)]
 pub enum Refusal {
@@ -78,6 +78,24 @@ pub enum Refusal {
 
     #[error("slot \"{slot_id}\" is not held by \"{holder}\"")]
     NotHeld { slot_id: String, holder: String, detail: &'static str, hint: &'static str },
+
+    #[error("{}", fault.message(database))]
+    Cron { database: String, fault: CronFault },
+
+    #[error("role \"{role}\" cannot use pg_cron")]
+    CronRights { role: String, database: String },
+
+    #[error("role \"{role}\" cannot run the reaper")]
+    ReaperRights { role: String },
+}
+
+/// Why pg_cron cannot run a job for a database.
+#[derive(Debug)]
+pub enum CronFault {
+    NotInstalled { command: String },
+    NotLoaded,
+    NotCreated,
+    Elsewhere { database: String, statement: String },
 }
 
 /// What is wrong with a time.
@@ -125,7 +143,12 @@ impl Refusal {
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
             Self::ReadOnly { .. } => Code::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-            Self::NotHeld { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Self::NotHeld { .. } | Self::Cron { .. } => {
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
+            }
+            Self::CronRights { .. } | Self::ReaperRights { .. } => {
+                Code::ERRCODE_INSUFFICIENT_PRIVILEGE
+            }
         }
     }
 
@@ -197,6 +220,13 @@ impl Refusal {
                  READ ONLY, and the function may have to write."
                 .into(),
             Self::NotHeld { detail, .. } => (*detail).into(),
+            Self::Cron { database, fault } => fault.detail(database),
+            Self::CronRights { .. } => "It has no USAGE on the schema cron, or no EXECUTE on its \
+                 functions schedule and unschedule: nothing was done."
+                .into(),
+            Self::ReaperRights { .. } => "A job runs with the rights of the role that schedules \
+                 it, and this one has no EXECUTE on reap_stale_claims: nothing was done."
+                .into(),
         }
     }
 
@@ -258,6 +288,19 @@ impl Refusal {
                  transaction. check_slot works here."
                 .into(),
             Self::NotHeld { hint, .. } => (*hint).into(),
+            Self::Cron { database, fault } => fault.hint(database),
+            Self::CronRights { role, database } => {
+                let (role, database) = (quoted(role), quoted(database));
+                format!(
+                    "As a superuser in database {database} run: GRANT USAGE ON SCHEMA cron TO \
+                     {role}; GRANT EXECUTE ON FUNCTION cron.schedule(text, text, text), \
+                     cron.unschedule(bigint) TO {role}"
+                )
+            }
+            Self::ReaperRights { role } => format!(
+                "As the owner of the extension run: SELECT claims.grant_access({})",
+                literal(&quoted(role))
+            ),
         }
     }
 }
@@ -296,6 +339,59 @@ impl IdentifierFault {
             ),
             Self::TooLong { .. } => "Pass a short name, or a hash of the long one.".into(),
             Self::ControlCharacter => format!("Remove it from the {argument} before the call."),
+        }
+    }
+}
+
+impl CronFault {
+    fn message(&self, database: &str) -> String {
+        match self {
+            Self::NotInstalled { .. } => "pg_cron is not installed on this server".into(),
+            Self::NotLoaded => "pg_cron is not loaded by this server".into(),
+            Self::NotCreated => format!("pg_cron is not created in database \"{database}\""),
+            Self::Elsewhere { database, .. } => format!("pg_cron lives in database \"{database}\""),
+        }
+    }
+
+    fn detail(&self, database: &str) -> String {
+        match self {
+            Self::NotInstalled { .. } => "PostgreSQL finds no extension pg_cron among those that \
+                 can be created: nothing was done."
+                .into(),
+            Self::NotLoaded => "The setting shared_preload_libraries does not name it, so nobody \
+                 would run the job: nothing was done."
+                .into(),
+            Self::NotCreated => "The server has loaded it, and the setting cron.database_name \
+                 names this database, but the extension is missing here: nothing was done."
+                .into(),
+            Self::Elsewhere { .. } => format!(
+                "A server has one database that jobs are made in, the setting \
+                 cron.database_name, and it is not \"{database}\": nothing was done."
+            ),
+        }
+    }
+
+    fn hint(&self, database: &str) -> String {
+        let in_conf = format!(
+            "set shared_preload_libraries = 'pg_cron' and cron.database_name = {} in \
+             postgresql.conf, restart the server and, as a superuser in that database, run: \
+             CREATE EXTENSION pg_cron",
+            literal(database)
+        );
+        match self {
+            Self::NotInstalled { command } => format!(
+                "Install its package (postgresql-{}-cron on Debian), {in_conf}. Or let any other \
+                 scheduler run: {command}",
+                pgrx::pg_sys::PG_MAJORVERSION_NUM
+            ),
+            Self::NotLoaded => format!("Beside what they name already, {in_conf}"),
+            Self::NotCreated => format!(
+                "As a superuser in database {} run: CREATE EXTENSION pg_cron",
+                quoted(database)
+            ),
+            Self::Elsewhere { database, statement } => {
+                format!("As a superuser in database {} run: {statement}", quoted(database))
+            }
         }
     }
 }

@@ -106,6 +106,16 @@ pub fn span_ms(argument: &'static str, value: Option<Interval>) -> Result<i64, R
     duration_ms(argument, value, 1, MOST_MS, " (a year)")
 }
 
+/// The age of an expired claim, from which on the reaper ends it, in milliseconds.
+pub fn older_than_ms(value: Option<Interval>) -> Result<i64, Refusal> {
+    const CENTURY_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1000;
+    let value = value.ok_or(Refusal::Null {
+        argument: "older_than",
+        hint: "Leave it out to end what has expired at once, or write an age such as '1 hour'.",
+    })?;
+    duration_ms("older_than", value, 0, CENTURY_MS, " (a hundred years)")
+}
+
 fn duration_ms(
     argument: &'static str,
     value: Interval,
@@ -221,6 +231,8 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
         key: Option<String>,
         holder: Option<String>,
         token: Option<i64>,
+        #[serde(default)]
+        replayed: bool,
     }
     // A sub-select that found nothing is NULL, and must not mean "go on".
     let value = value.ok_or(Refusal::Null {
@@ -236,7 +248,9 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
     else {
         return Err(no_answer);
     };
-    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run");
+    // A replayed run was begun by an earlier call, and what that one went on to do is not
+    // known here.
+    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run") && !answered.replayed;
     let begun = match (answered.key, answered.holder, answered.token) {
         (Some(key), Some(holder), Some(token)) if has_begun => {
             Some(BegunKey { key, holder, token })

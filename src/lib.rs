@@ -7,6 +7,8 @@
 //!   of one shape. Its `mod.rs` has the row, the two arbiters and the protocol.
 //! - `keys`: idempotency keys: what a resent request finds.
 //! - `numbers`: series of numbers without gaps.
+//! - `reaper`: reap_stale_claims; `schedule`: the reaper as a job of pg_cron.
+//! - `soundness`: check_claims, which looks for what must not be.
 //! - `turn`: the way of every writing call: look, lock, look again, write.
 //! - `outcome`: the JSON contract, what every function answers.
 //! - `input`: what is refused, before anything is read; `error`: how that is said.
@@ -17,10 +19,10 @@
 //!
 //! # SQL
 //!
-//! The installation script is, in this order: `sql/slots.sql` (the schema
-//! and its first table), `sql/keys.sql`, `sql/numbers.sql`, `sql/views.sql`, the functions that stand in `src/`, and last what concerns all of
-//! them: their comments, which `build.rs` takes from the doc comments, and
-//! `sql/access.sql`.
+//! The installation script is, in this order: `sql/slots.sql` (the schema, claims and
+//! pools), `sql/keys.sql`, `sql/numbers.sql`, `sql/views.sql`, `sql/reaper.sql`, the
+//! functions that stand in `src/`, and last what concerns all of them: their comments,
+//! which `build.rs` takes from the doc comments, and `sql/access.sql`.
 
 mod backend;
 mod error;
@@ -29,8 +31,11 @@ mod keys;
 mod notify;
 mod numbers;
 mod outcome;
+mod reaper;
+mod schedule;
 mod settings;
 mod slots;
+mod soundness;
 mod turn;
 
 pgrx::pg_module_magic!();
@@ -39,6 +44,7 @@ pgrx::extension_sql_file!("../sql/slots.sql", name = "slots", bootstrap);
 pgrx::extension_sql_file!("../sql/keys.sql", name = "keys", requires = ["slots"]);
 pgrx::extension_sql_file!("../sql/numbers.sql", name = "numbers", requires = ["slots"]);
 pgrx::extension_sql_file!("../sql/views.sql", name = "views", requires = ["keys"]);
+pgrx::extension_sql_file!("../sql/reaper.sql", name = "reaper", requires = ["views"]);
 include!(concat!(env!("OUT_DIR"), "/last.rs"));
 
 #[pgrx::pg_guard]

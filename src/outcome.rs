@@ -8,6 +8,7 @@ use serde_with::skip_serializing_none;
 
 use crate::backend::value::{Instant, Json};
 use crate::slots::OnExpiry;
+use crate::soundness::Violation;
 
 /// The words of `outcome`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -46,6 +47,7 @@ pub enum Outcome {
     NotReached,
     Overdue,
     Pending,
+    Reaped,
     Reclaimed,
     Rejected,
     Released,
@@ -55,8 +57,12 @@ pub enum Outcome {
     Review,
     Run,
     Set,
+    Scheduled,
+    Sound,
     Taken,
     Unknown,
+    Unscheduled,
+    Unsound,
     Verify,
     Voided,
     Wait,
@@ -121,6 +127,18 @@ pub struct Answer {
     pub key_status: Option<&'static str>,
     /// How many pending keys had their lease ended.
     pub keys: Option<u64>,
+    /// How many claims the reaper ended.
+    pub expired: Option<i64>,
+    pub keys_overdue: Option<i64>,
+    pub purged_claims: Option<i64>,
+    pub purged_keys: Option<i64>,
+    pub took_ms: Option<i64>,
+    /// The job of pg_cron that runs the reaper.
+    pub job: Option<String>,
+    pub job_id: Option<i64>,
+    pub schedule: Option<String>,
+    pub violation_count: Option<i64>,
+    pub violations: Option<Vec<Violation>>,
     /// The answer that this call came after, or did not go beyond.
     pub after: Option<Json>,
 }
@@ -212,6 +230,16 @@ impl Answer {
             finished_at: None,
             key_status: None,
             keys: None,
+            expired: None,
+            keys_overdue: None,
+            purged_claims: None,
+            purged_keys: None,
+            took_ms: None,
+            job: None,
+            job_id: None,
+            schedule: None,
+            violation_count: None,
+            violations: None,
             after: None,
         }
     }

@@ -5,10 +5,12 @@
 //! | `statement` | prepared statements through SPI, one cache per backend               |
 //! | `lock`      | the transaction-level advisory lock, only ever tried                 |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
+//! | `server`    | what the server says of its other extensions                         |
 //! | `value`     | SQL values in and out: identifiers of any type, jsonb, instants      |
 
 pub mod clock;
 pub mod lock;
+pub mod server;
 pub mod statement;
 pub mod value;
 

@@ -67,7 +67,7 @@ impl AnyIdentifier {
 /// # Safety
 /// `text` must be a NUL-terminated string that PostgreSQL has made in this database,
 /// which is UTF-8: the extension refuses to be created in another encoding.
-unsafe fn text_of(text: *const std::ffi::c_char) -> String {
+pub(super) unsafe fn text_of(text: *const std::ffi::c_char) -> String {
     // SAFETY: the caller's promise.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
@@ -198,6 +198,9 @@ pub struct Instant(pub i64);
 const UNIX_TO_POSTGRES_US: i64 = 946_684_800_000_000;
 
 impl Instant {
+    /// Before everything: `-infinity`.
+    pub const EARLIEST: Self = Self(i64::MIN);
+
     pub fn from_unix_us(us: i64) -> Self {
         Self(us - UNIX_TO_POSTGRES_US)
     }
@@ -248,4 +251,11 @@ pub fn literal(text: &str) -> String {
     let text = std::ffi::CString::new(text).expect("PostgreSQL's text has no NUL");
     // SAFETY: the argument is NUL-terminated, and so is the palloc'd copy that comes back.
     unsafe { text_of(pg_sys::quote_literal_cstr(text.as_ptr())) }
+}
+
+/// A name as SQL writes it, in quotes where it needs them.
+pub fn quoted(name: &str) -> String {
+    let name = std::ffi::CString::new(name).expect("PostgreSQL's text has no NUL");
+    // SAFETY: the argument is NUL-terminated; the result is it or a palloc'd copy.
+    unsafe { text_of(pg_sys::quote_identifier(name.as_ptr())) }
 }

@@ -160,7 +160,7 @@ pub fn expired_units(slot_id: &str, cutoff: Instant) -> Vec<Claim> {
 
 /// The reaper's part: gives back the units whose lease was over at `cutoff`. Says how
 /// many claims ended, and how many were passed over because somebody was at work on them.
-pub fn reap(cutoff: Instant, by: &str) -> (u64, u64) {
+pub fn reap(cutoff: Instant, by: &str) -> (i64, i64) {
     let pools: Vec<String> =
         EXPIRED_POOLS.with(|read| read.rows(&[cutoff.into()], |row| row.must(1)));
     let (mut ended, mut skipped) = (0, 0);
@@ -175,9 +175,9 @@ pub fn reap(cutoff: Instant, by: &str) -> (u64, u64) {
                 .take_while(|claim| end_expired(&mut turn, slot_id, claim, now, by))
                 .count();
             turn.announce();
-            ended += done as u64;
+            ended += done as i64;
             if done < expired.len() {
-                skipped += (expired.len() - done) as u64;
+                skipped += (expired.len() - done) as i64;
                 break;
             }
             if expired.is_empty() {

@@ -184,7 +184,7 @@ fn extend_slot(
     let call = Call::new("extend_slot", slot_id, holder, token)?;
     let ttl_ms = input::ttl_ms(ttl)?;
     Ok(call.settle(|call, turn, claim, now| {
-        let expired = || Answer::no(Outcome::Expired, "The lease is over; claim the slot again.");
+        let expired = || Answer::no(Outcome::Expired, "That claim is over; claim the slot again.");
         Some(match claim.state(now) {
             State::Running => {
                 let expires_at = claim.expires_at.max(Some(now.plus_ms(ttl_ms)));

@@ -300,11 +300,16 @@ impl Key {
         self.lease = lease;
         self.call_id = call_id.clone();
         self.granted = outcome;
-        let granted = yes(outcome).with("token", self.token()).with("holder", holder);
+        let granted = self.granted_answer().with("token", self.token()).with("holder", holder);
         match self.attempt {
             Some(attempt) => granted.with("attempt", attempt),
             None => granted,
         }
+    }
+
+    /// `verify` gives the lease, yet it is no leave to act: first somebody has to look.
+    fn granted_answer(&self) -> Expected {
+        if self.granted == "run" { yes("run") } else { no(self.granted) }
     }
 
     fn status_word(&self) -> Option<&'static str> {
@@ -338,7 +343,7 @@ impl Model {
                 self.release_slot(&slot, &holder, token, in_doubt)
             }
             Call::ExtendSlot { slot, holder, token, .. } => self.extend_slot(&slot, &holder, token),
-            Call::CancelSlot { slot, token, .. } => self.cancel_slot(&slot, token),
+            Call::CancelSlot { slot, holder, token } => self.cancel_slot(&slot, &holder, token),
             Call::ResolveSlot { slot, holder, token, verdict } => {
                 self.resolve_slot(&slot, &holder, token, verdict)
             }
@@ -421,10 +426,11 @@ impl Model {
             Seen::Running => self.set(slot, Status::Booked, yes("confirmed")),
             Seen::Over | Seen::Review => self.set(slot, Status::Booked, yes("confirmed_late")),
             Seen::Booked => yes("already_confirmed"),
-            Seen::Ended(status) => match (self.winner_over(slot, &claim), status) {
-                (Some(lost), _) => lost,
-                (None, Status::Cancelled) => no("cancelled"),
-                (None, _) => {
+            // What somebody decided stands, whoever has the slot now; what time ended is judged anew.
+            Seen::Ended(Status::Cancelled) => no("cancelled"),
+            Seen::Ended(_) => match self.winner_over(slot, &claim, holder) {
+                Some(lost) => lost,
+                None => {
                     self.append(slot, holder, Status::Booked, Some(claim.family()));
                     yes("confirmed_late")
                 }
@@ -445,10 +451,10 @@ impl Model {
             Seen::Running | Seen::Over => self.set(slot, Status::Released, yes("released")),
             Seen::Review => yes("review"),
             Seen::Booked => no("booked"),
-            Seen::Ended(Status::Released) => yes("already_released"),
-            Seen::Ended(status) => match self.winner_over(slot, &claim) {
+            Seen::Ended(Status::Released | Status::Cancelled) => yes("already_released"),
+            Seen::Ended(_) => match self.winner_over(slot, &claim, holder) {
                 Some(lost) => lost,
-                None if in_doubt && status == Status::Expired => {
+                None if in_doubt => {
                     self.append(slot, holder, Status::Review, Some(claim.family()));
                     yes("review")
                 }
@@ -465,11 +471,11 @@ impl Model {
             Seen::Over => no("expired"),
             Seen::Review => no("review"),
             Seen::Booked => no("booked"),
-            Seen::Ended(_) => self.winner_over(slot, &claim).unwrap_or(no("expired")),
+            Seen::Ended(_) => self.winner_over(slot, &claim, holder).unwrap_or(no("expired")),
         }
     }
 
-    fn cancel_slot(&mut self, slot: &str, token: i64) -> Expected {
+    fn cancel_slot(&mut self, slot: &str, holder: &str, token: i64) -> Expected {
         // The token decides. One that was never given cancels nothing, in whatever words.
         let Some(claim) = self.by_token(slot, token) else { return refused(&[]) };
         match claim.seen() {
@@ -477,9 +483,10 @@ impl Model {
                 let answer = yes("cancelled").with("previous_holder", claim.holder.as_str());
                 self.set(slot, Status::Cancelled, answer)
             }
-            Seen::Running | Seen::Over | Seen::Review => no("not_booked"),
+            Seen::Running | Seen::Review => no("not_booked"),
+            Seen::Over => no("free"),
             Seen::Ended(Status::Cancelled) => yes("already_cancelled"),
-            Seen::Ended(_) => self.winner_over(slot, &claim).unwrap_or(no("free")),
+            Seen::Ended(_) => self.winner_over(slot, &claim, holder).unwrap_or(no("free")),
         }
     }
 
@@ -488,7 +495,9 @@ impl Model {
         match (claim.seen(), verdict) {
             (Seen::Review, Verdict::Booked) => self.set(slot, Status::Booked, yes("booked")),
             (Seen::Review, Verdict::Released) => self.set(slot, Status::Released, yes("released")),
-            (Seen::Ended(_), _) => self.winner_over(slot, &claim).unwrap_or(no("not_in_review")),
+            (Seen::Ended(_), _) => {
+                self.winner_over(slot, &claim, holder).unwrap_or(no("not_in_review"))
+            }
             _ => no("not_in_review"),
         }
     }
@@ -516,7 +525,6 @@ impl Model {
     }
 
     fn release_holder(&mut self, holder: &str) -> Expected {
-        let mut kept = 0;
         for claim in self.slots.values_mut().filter_map(|claims| claims.last_mut()) {
             if claim.holder != holder {
                 continue;
@@ -524,7 +532,6 @@ impl Model {
             match (claim.status, claim.on_expiry) {
                 (Status::Claimed, OnExpiry::Release) => claim.status = Status::Released,
                 (Status::Claimed, OnExpiry::Review) => claim.status = Status::Review,
-                (Status::Booked, _) => kept += 1,
                 _ => {}
             }
         }
@@ -533,7 +540,7 @@ impl Model {
                 key.lease = Lease::Short;
             }
         }
-        yes("released").with("kept", kept)
+        yes("released")
     }
 
     fn reap(&mut self) -> Expected {
@@ -544,7 +551,7 @@ impl Model {
                 _ => {}
             }
         }
-        Expected::Answer { ok: Some(true), outcomes: vec![], facts: vec![] }
+        yes("reaped")
     }
 
     // Keys.
@@ -581,7 +588,10 @@ impl Model {
             (KeyStatus::Pending, Lease::Long) => {
                 let yours = found.holder() == Some(holder);
                 if yours && call_id.is_some() && call_id == found.call_id {
-                    return yes(found.granted).with("token", found.token()).with("replayed", true);
+                    return found
+                        .granted_answer()
+                        .with("token", found.token())
+                        .with("replayed", true);
                 }
                 match yours {
                     true => no("wait").with("yours", true),
@@ -718,12 +728,12 @@ impl Model {
     }
 
     /// `lost`, if an ended claim's slot is now another claim's.
-    fn winner_over(&self, slot: &str, ended: &Claim) -> Option<Expected> {
+    fn winner_over(&self, slot: &str, ended: &Claim, caller: &str) -> Option<Expected> {
         let winner =
             self.last(slot).filter(|claim| claim.blocks() && claim.family() != ended.family())?;
         let lost =
             no("lost").with("lost_to", winner.holder.as_str()).with("status", winner.status_word());
-        Some(if winner.holder == ended.holder { lost.with("yours", true) } else { lost })
+        Some(if winner.holder == caller { lost.with("yours", true) } else { lost })
     }
 
     /// Only the last claim of a slot can be active, so only that one is ever changed.
@@ -775,10 +785,6 @@ impl Model {
 
     pub fn is_failed(&self, key: &str) -> bool {
         self.keys.get(key).is_some_and(|key| key.status == KeyStatus::Failed)
-    }
-
-    pub fn is_overdue(&self, key: &str) -> bool {
-        self.keys.get(key).is_some_and(|key| key.status_word() == Some("overdue"))
     }
 
     /// The rows that the tables must now hold: slots as (slot, token, holder, status, origin), keys as

@@ -1,9 +1,10 @@
 //! A storm: many sessions on few slots, leases of 1 to 10 ms, and everything that can happen to a
 //! claim happening at once: takeovers, confirms before, at and after the end of the lease, extensions,
-//! releases, a confirm after the release, repeated confirms, cancellations.
+//! releases, a confirm after the release, repeated confirms, cancellations; most of it statement by
+//! statement, some in transactions with a fence, and some of those rolled back.
 //!
 //! One [`round`] has slots of its own. Each call goes into the driver's log with the driver's clock
-//! around it. Meanwhile a checker reads the table; afterwards [`CHECKS`] compare the log with the
+//! around it. Meanwhile a reaper reaps and a checker reads the table; afterwards [`CHECKS`] compare the log with the
 //! table. They are plain SQL, written from what the answers promise, and share no code with the
 //! extension.
 
@@ -12,6 +13,8 @@ use std::fmt;
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+
+use tokio_postgres::Error;
 
 use crate::{Answer, Args, Database, Session, stampede, told};
 
@@ -56,10 +59,12 @@ pub async fn round(database: &Database, number: usize, length: Duration) -> Roun
     let seed = fastrand::u64(..);
     let checker = database.connect().await;
     checker.run(CREATE_LOG).await;
+    let reaper = database.connect().await;
     let sessions = database.connect_many(SESSIONS).await;
 
     let started = Instant::now();
     let until = started + length;
+    let reaping = tokio::spawn(reap(reaper, until));
     let watching = tokio::spawn(async move { (watch(&checker, until).await, checker) });
     let entries: Vec<Value> = stampede(sessions, |worker, session| {
         Worker {
@@ -77,6 +82,7 @@ pub async fn round(database: &Database, number: usize, length: Duration) -> Roun
     .flatten()
     .collect();
     let (mut faults, checker) = watching.await.expect("the checker panicked");
+    faults.extend(reaping.await.expect("the reaper panicked"));
 
     let mut counts = BTreeMap::new();
     for entry in &entries {
@@ -130,6 +136,9 @@ impl Worker {
 
         let claim: Args =
             &[("slot_id", &slot), ("holder", &holder), ("ttl", &ttl), ("on_expiry", &on_expiry)];
+        if self.rng.u8(..20) == 0 {
+            return self.claim_and_roll_back(claim).await;
+        }
         let Some(claimed) = self.call("claim", None, "claim_slot", claim).await.filter(Answer::ok)
         else {
             return;
@@ -165,10 +174,12 @@ impl Worker {
             _ => false,
         };
         let is_booked = goes_on_to_confirm
-            && self
-                .call("confirm", Some(token), "confirm_slot", named)
-                .await
-                .is_some_and(|answer| answer.ok());
+            && if self.rng.u8(..3) == 0 {
+                self.fence_and_confirm(token, named).await
+            } else {
+                let confirmed = self.call("confirm", Some(token), "confirm_slot", named).await;
+                confirmed.is_some_and(|answer| answer.ok())
+            };
 
         if !is_booked {
             // Somebody looks at a claim in review and finds that nothing had happened; without that,
@@ -183,7 +194,7 @@ impl Worker {
             self.call("reconfirm", Some(token), "confirm_slot", named).await;
         }
         // A third of the slots stays booked; the others are cancelled, so that the storm goes on.
-        if number % 3 != 0 {
+        if !number.is_multiple_of(3) {
             let pause_ms = self.rng.u64(..3);
             self.pause_ms(pause_ms).await;
             self.until_not_busy("cancel", token, "cancel_slot", named).await;
@@ -198,6 +209,42 @@ impl Worker {
         }
     }
 
+    /// A transaction that fails after its claim: the claim was never there, and the next one may get
+    /// its token.
+    async fn claim_and_roll_back(&mut self, claim: Args<'_>) {
+        self.session.run("BEGIN").await;
+        let sent_us = self.now_us();
+        let answer = self.session.ask("claim_slot", claim).await;
+        self.note("undone", None, claim, sent_us, &answer);
+        self.pause_ms(1).await;
+        self.session.run("ROLLBACK").await;
+    }
+
+    /// The user's own statement and the confirm in one transaction. A claim that the fence held is not
+    /// lost before that transaction ends.
+    async fn fence_and_confirm(&mut self, token: i64, named: Args<'_>) -> bool {
+        self.session.run("BEGIN").await;
+        let sent_us = self.now_us();
+        let (is_held, answer) = match self.session.ask("holds_slot", named).await {
+            Ok(is_held) => {
+                self.pause_ms(1).await;
+                (is_held.0 == Value::Bool(true), self.session.ask("confirm_slot", named).await)
+            }
+            Err(error) => (false, Err(error)),
+        };
+        if is_held {
+            self.note("fenced", Some(token), named, sent_us, &answer);
+        }
+        if self.rng.u8(..3) == 0 {
+            self.session.run("ROLLBACK").await;
+            self.note("undone", Some(token), named, sent_us, &answer);
+            return false;
+        }
+        self.session.run("COMMIT").await;
+        self.note("confirm", Some(token), named, sent_us, &answer);
+        answer.is_ok_and(|answer| answer.ok())
+    }
+
     async fn call(
         &mut self,
         call: &str,
@@ -207,19 +254,30 @@ impl Worker {
     ) -> Option<Answer> {
         let sent_us = self.now_us();
         let answer = self.session.ask(function, args).await;
+        self.note(call, token, args, sent_us, &answer);
+        answer.ok()
+    }
+
+    /// Writes the log. What a transaction did is noted after its end: then it is acknowledged.
+    fn note(
+        &mut self,
+        call: &str,
+        token: Option<i64>,
+        args: Args<'_>,
+        sent_us: u64,
+        answer: &Result<Answer, Error>,
+    ) {
         let got_us = self.now_us();
-        let (outcome, said) = match &answer {
+        let (outcome, said) = match answer {
             Ok(answer) => (answer.outcome().to_owned(), answer.0.clone()),
             Err(error) => (format!("exception: {}", told(error)), Value::Null),
         };
-        let claimed =
-            answer.as_ref().ok().filter(|answer| call == "claim" && answer.ok()).map(Answer::token);
+        let granted = answer.as_ref().ok().filter(|answer| answer.ok()).map(Answer::token);
         self.log.push(json!({
             "call": call, "slot_id": args[0].1.to_string(), "holder": args[1].1.to_string(),
-            "token": token.or(claimed), "sent_us": sent_us, "got_us": got_us,
+            "token": token.or(granted), "sent_us": sent_us, "got_us": got_us,
             "outcome": outcome, "answer": said,
         }));
-        answer.ok()
     }
 
     fn now_us(&self) -> u64 {
@@ -230,6 +288,19 @@ impl Worker {
         let jitter = Duration::from_micros(self.rng.u64(..1_500));
         tokio::time::sleep(Duration::from_millis(ms) + jitter).await;
     }
+}
+
+/// Reaps far more often than anybody would: correctness must not depend on it, either way.
+async fn reap(reaper: Session, until: Instant) -> Option<Fault> {
+    while Instant::now() < until {
+        match reaper.ask("reap_stale_claims", &[]).await {
+            Ok(answer) if answer.outcome() == "reaped" => {}
+            Ok(answer) => return Some(Fault(format!("the reaper answered {answer}"))),
+            Err(error) => return Some(Fault(format!("the reaper raised {}", told(&error)))),
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    None
 }
 
 /// Reads the table all the while: one active claim a slot, which is the slot's last, and a booking once
@@ -298,6 +369,8 @@ pub const CHECKS: &[(&str, &str)] = &[
              WHEN 'claim' THEN '{claimed,reclaimed,taken,busy}'
              WHEN 'confirm' THEN '{confirmed,confirmed_late,lost,busy}'
              WHEN 'reconfirm' THEN '{already_confirmed,busy}'
+             WHEN 'fenced' THEN '{confirmed,confirmed_late,busy}'
+             WHEN 'undone' THEN '{claimed,reclaimed,taken,confirmed,confirmed_late,lost,busy}'
              WHEN 'extend' THEN '{extended,expired,review,lost,busy}'
              WHEN 'release' THEN '{released,already_released,review,lost,busy}'
              WHEN 'cancel' THEN '{cancelled,busy}'
@@ -381,7 +454,8 @@ pub const CHECKS: &[(&str, &str)] = &[
         "nobody takes a slot over before the acknowledged lease is over",
         "WITH lease AS (
              SELECT slot_id, token, max((answer ->> 'expires_at')::timestamptz) AS acknowledged
-             FROM storm.log WHERE outcome IN ('claimed', 'reclaimed', 'extended') GROUP BY slot_id, token)
+             FROM storm.log WHERE call IN ('claim', 'extend')
+             AND outcome IN ('claimed', 'reclaimed', 'extended') GROUP BY slot_id, token)
          SELECT format('%s: token %s had the lease until %s, the next claim is of %s',
              slot_id, c.token, acknowledged, n.claimed_at)
          FROM claims.slot_claims c JOIN lease USING (slot_id, token)

@@ -189,9 +189,11 @@ const KEY_CASES: &[Case] = &[
     },
 ];
 
+type Nth = fn(u32) -> String;
+
 /// How the first identifier is written: its type, and the text of the n-th identifier of that type.
 /// `unknown` is the untyped literal.
-const IDENTIFIERS: &[(Type, fn(u32) -> String)] = &[
+const IDENTIFIERS: &[(Type, Nth)] = &[
     (Type::UNKNOWN, |n| format!("slot {n}")),
     (Type::TEXT, |n| format!("termin:{n}")),
     (Type::INT4, |n| n.to_string()),

@@ -28,7 +28,7 @@ async fn safety_does_not_rest_on_the_advisory_lock() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_storm_finds_a_takeover_that_ignores_what_it_read() {
-    const ROUNDS_AT_MOST: usize = 40;
+    const ROUNDS_AT_MOST: usize = 10;
     let database = fresh_database("storm_no_row_guard").await;
     swap_library(&database, "pg_claims_mutant_no_row_guard").await;
     let started = Instant::now();
@@ -45,13 +45,11 @@ async fn the_storm_finds_a_takeover_that_ignores_what_it_read() {
 async fn calm_after(database: &Database, rounds: usize) {
     for number in 1..=rounds {
         let faults = storm(database, number).await;
-        assert!(
-            faults.is_empty(),
-            "{} faults in round {number}: {:#?}",
-            faults.len(),
-            &faults[..faults.len().min(10)]
-        );
+        let first = &faults[..faults.len().min(10)];
+        assert!(faults.is_empty(), "{} faults in round {number}: {first:#?}", faults.len());
     }
+    let sound = database.connect().await.ask("check_claims", &[]).await.unwrap();
+    assert!(sound.ok(), "the extension's own check must agree: {sound}");
 }
 
 async fn storm(database: &Database, number: usize) -> Vec<Fault> {
@@ -65,7 +63,7 @@ async fn swap_library(database: &Database, library: &str) {
     let session = database.connect().await;
     let is_there: bool = session
         .value(&format!(
-            "SELECT pg_stat_file(setting || '/{library}.so', true) IS NOT NULL FROM pg_config WHERE name = 'PKGLIBDIR'"
+            "SELECT (pg_stat_file(setting || '/{library}.so', true)).size IS NOT NULL FROM pg_config WHERE name = 'PKGLIBDIR'"
         ))
         .await;
     assert!(

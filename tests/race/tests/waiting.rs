@@ -30,7 +30,14 @@ async fn wait_for_a_taken_slot(database: &Database, before: &str) -> Waiting {
             .ask("claim_slot", &[("slot_id", &"s"), ("holder", &"second"), ("wait", &"30 s")])
             .await
     });
-    tokio::time::sleep(Duration::from_millis(400)).await;
+    let is_in_the_call = format!(
+        "SELECT EXISTS (SELECT FROM pg_stat_activity
+         WHERE pid = {waiter_pid} AND state = 'active' AND query LIKE 'SELECT claim_slot%'
+         AND query_start < clock_timestamp() - interval '200 ms')"
+    );
+    while !call.is_finished() && !owner.value::<bool>(&is_in_the_call).await {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
     Waiting { owner, waiter_pid, call }
 }
 
