@@ -64,6 +64,12 @@ CREATE INDEX slot_claims_origin_idx ON claims.slot_claims (slot_id, origin, toke
 -- A holder's units of a pool, of which many can be open at once.
 CREATE INDEX slot_claims_pool_idx ON claims.slot_claims (slot_id, holder)
     WHERE ended_at IS NULL AND units IS NOT NULL;
+-- What has expired in a pool: its units are free, and are given back by the next claim.
+CREATE INDEX slot_claims_pool_expires_at_idx ON claims.slot_claims (slot_id, expires_at)
+    WHERE status = 'claimed' AND units IS NOT NULL AND period IS NULL;
+-- Units for a period: how many are taken at any instant of it.
+CREATE INDEX slot_claims_pool_period_idx ON claims.slot_claims USING gist (slot_id, period)
+    WHERE ended_at IS NULL AND period IS NOT NULL AND units IS NOT NULL;
 -- What the retention looks through.
 CREATE INDEX slot_claims_ended_at_idx ON claims.slot_claims (ended_at)
     WHERE ended_at IS NOT NULL;
@@ -95,6 +101,23 @@ COMMENT ON INDEX claims.slot_claims_active_key IS 'at most one active plain clai
 COMMENT ON INDEX claims.slot_claims_expires_at_idx IS 'open claims by the end of their lease';
 COMMENT ON INDEX claims.slot_claims_origin_idx IS 'from a token to its late confirm';
 COMMENT ON INDEX claims.slot_claims_pool_idx IS 'a holder''s open units of a pool';
+COMMENT ON INDEX claims.slot_claims_pool_expires_at_idx IS 'open units of a pool by the end of their lease';
+COMMENT ON INDEX claims.slot_claims_pool_period_idx IS 'units of a pool by the period they are taken for';
 COMMENT ON INDEX claims.slot_claims_ended_at_idx IS 'ended claims by age, for the retention';
+
+CREATE TABLE claims.pools (
+    slot_id  text    PRIMARY KEY,
+    capacity integer NOT NULL CHECK (capacity >= 0),
+    taken    integer NOT NULL CHECK (taken >= 0)
+);
+
+SELECT pg_catalog.pg_extension_config_dump('claims.pools', '');
+
+COMMENT ON TABLE claims.pools IS
+    'The slots of which units are claimed: how many there are, and how many are taken. Written by the functions of pg_claims only.';
+COMMENT ON COLUMN claims.pools.slot_id IS 'the pool';
+COMMENT ON COLUMN claims.pools.capacity IS 'how many units there are';
+COMMENT ON COLUMN claims.pools.taken IS
+    'the sum of the units of its active claims without a period; expired ones count until somebody ends them';
 
 SET LOCAL search_path TO @extschema@, pg_temp;

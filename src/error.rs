@@ -40,6 +40,33 @@ pub enum Refusal {
     #[error("invalid after: no answer of pg_claims")]
     After { fault: &'static str },
 
+    #[error("slot \"{slot_id}\" is a pool")]
+    IsPool { slot_id: String },
+
+    #[error("slot \"{slot_id}\" is no pool")]
+    NoPool { slot_id: String },
+
+    #[error("invalid {argument}: {given}")]
+    Count { argument: &'static str, given: i64, least: i64 },
+
+    #[error("invalid {argument}: {value}")]
+    Time { argument: &'static str, value: String, fault: TimeFault },
+
+    #[error("invalid label: \"{label}\"")]
+    Label { label: String, fault: String },
+
+    #[error("time zone \"{zone}\" not recognized")]
+    Zone { zone: String },
+
+    #[error("series \"{series}\" does not exist")]
+    UnknownSeries { series: String },
+
+    #[error("too many starts in the window")]
+    TooManyStarts { starts: i64, most: i64 },
+
+    #[error("invalid {argument}: {fault}")]
+    Requests { argument: &'static str, fault: String },
+
     #[error("{argument} is too large")]
     JsonTooLarge { argument: &'static str, bytes: usize },
 
@@ -71,6 +98,15 @@ pub enum CronFault {
     Elsewhere { database: String, statement: String },
 }
 
+/// What is wrong with a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeFault {
+    NoOffset,
+    Infinite,
+    NoTime,
+    NotAfterStart,
+}
+
 /// What is wrong with an identifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IdentifierFault {
@@ -93,6 +129,16 @@ impl Refusal {
             | Self::Duration { .. }
             | Self::Word { .. }
             | Self::After { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            Self::Count { .. }
+            | Self::Time { .. }
+            | Self::Requests { .. }
+            | Self::Label { .. }
+            | Self::Zone { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            Self::IsPool { .. } | Self::NoPool { .. } => {
+                Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
+            }
+            Self::UnknownSeries { .. } => Code::ERRCODE_UNDEFINED_OBJECT,
+            Self::TooManyStarts { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::JsonTooLarge { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
@@ -129,6 +175,39 @@ impl Refusal {
                 format!("The argument {argument} is {value}; it can be {}.", alternatives(words))
             }
             Self::After { fault } => format!("The argument after {fault}: nothing was done."),
+            Self::IsPool { slot_id } => format!(
+                "Slot \"{slot_id}\" has a capacity, so units of it are claimed and not the whole."
+            ),
+            Self::NoPool { slot_id } => {
+                format!("Slot \"{slot_id}\" has no capacity, so there are no units of it.")
+            }
+            Self::Count { argument, given, least } => {
+                format!("The argument {argument} is {given}; it must be {least} or more.")
+            }
+            Self::Time { argument, value, fault } => match fault {
+                TimeFault::NoOffset => format!(
+                    "The time {value} has no offset, so it means another instant in another \
+                     session and in another season."
+                ),
+                TimeFault::Infinite => {
+                    format!("The argument {argument} is {value}: a period has two ends.")
+                }
+                TimeFault::NoTime => {
+                    format!("The argument {argument} is {value}, which is no time.")
+                }
+                TimeFault::NotAfterStart => {
+                    format!("The argument ends_at, {value}, is not after starts_at.")
+                }
+            },
+            Self::Label { label, fault } => format!("The label \"{label}\" {fault}."),
+            Self::Zone { zone } => format!("The server knows no time zone \"{zone}\"."),
+            Self::UnknownSeries { series } => {
+                format!("Nobody has made a series \"{series}\"; no number was issued.")
+            }
+            Self::TooManyStarts { starts, most } => {
+                format!("The window has {starts} starts; it can have {most} at the most.")
+            }
+            Self::Requests { argument, fault } => format!("The argument {argument}: {fault}."),
             Self::JsonTooLarge { argument, bytes } => format!(
                 "The {argument} has {bytes} bytes of JSON text; it can have {MOST_JSON_BYTES} at \
                  the most."
@@ -167,6 +246,37 @@ impl Refusal {
             }
             Self::After { .. } => "Pass the call itself, as in claim_slot(…, after => \
                  begin_key(…)), or the jsonb that an earlier call answered."
+                .into(),
+            Self::IsPool { .. } => {
+                "Call claim_units(slot_id, holder, units), or claim_period(…, units => 1).".into()
+            }
+            Self::NoPool { .. } => {
+                "Call set_capacity(slot_id, capacity) once, or claim_slot or claim_period without \
+                 units."
+                    .into()
+            }
+            Self::Count { argument, least, .. } => {
+                format!("Write a whole number for {argument}, {least} or more.")
+            }
+            Self::Time { fault: TimeFault::NotAfterStart, .. } => {
+                "Pass the start first; touching periods may share an instant.".into()
+            }
+            Self::Time { .. } => "Write the time with Z or its offset, such as \
+                 '2026-01-02T15:00:00+01:00'; in n8n, {{ $now.toISO() }}."
+                .into(),
+            Self::Label { .. } => "Write a label such as 'INV-{yyyy}-{n:05}'; its fields are {n}, \
+                 {n:05}, {yyyy}, {yy} and {mm}."
+                .into(),
+            Self::Zone { .. } => {
+                "Write a name such as 'Europe/Berlin', as pg_timezone_names has it.".into()
+            }
+            Self::UnknownSeries { series } => {
+                format!("Call create_series({}) once, with its label.", literal(series))
+            }
+            Self::TooManyStarts { .. } => "Ask for a shorter window or a longer step.".into(),
+            Self::Requests { .. } => "Write a JSON array such as [{\"slot_id\": \"room\", \
+                 \"starts_at\": …, \"ends_at\": …}, {\"slot_id\": \"stock\", \"units\": 2}]; for \
+                 confirm_many and release_many, the claims that claim_many answered."
                 .into(),
             Self::JsonTooLarge { .. } => {
                 "Store the document elsewhere and pass its address.".into()

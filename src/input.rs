@@ -4,9 +4,10 @@ use pgrx::datum::Interval;
 use serde::Deserialize;
 
 use crate::backend::clock;
-use crate::backend::value::{AnyIdentifier, Json};
-use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal};
+use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
 use crate::settings;
+use crate::slots::Period;
 
 /// What a broken expression leaves behind, in n8n and elsewhere. Taken as a name, it
 /// would be shared by every request whose expression is broken.
@@ -97,6 +98,14 @@ pub fn wait_ms(value: Option<Interval>) -> Result<i64, Refusal> {
     Ok(duration_ms("wait", value, 0, i64::MAX, "")?.min(MOST_WAIT_MS))
 }
 
+/// A length of time in milliseconds, of a calendar's kind.
+pub fn span_ms(argument: &'static str, value: Option<Interval>) -> Result<i64, Refusal> {
+    const MOST_MS: i64 = 366 * 24 * 60 * 60 * 1000;
+    let hint = "Write an interval, such as '30 minutes'.";
+    let value = value.ok_or(Refusal::Null { argument, hint })?;
+    duration_ms(argument, value, 1, MOST_MS, " (a year)")
+}
+
 /// The age of an expired claim, from which on the reaper ends it, in milliseconds.
 pub fn older_than_ms(value: Option<Interval>) -> Result<i64, Refusal> {
     const CENTURY_MS: i64 = 100 * 366 * 24 * 60 * 60 * 1000;
@@ -126,6 +135,50 @@ fn duration_ms(
             limit,
         }),
     }
+}
+
+/// A whole number of something.
+pub fn count(argument: &'static str, value: Option<i32>, least: i32) -> Result<i32, Refusal> {
+    let given = value.ok_or(Refusal::Null { argument, hint: "Write a whole number." })?;
+    if given < least {
+        let (given, least) = (given.into(), least.into());
+        return Err(Refusal::Count { argument, given, least });
+    }
+    Ok(given)
+}
+
+/// A period from two texts; the end is not part of it.
+pub fn period(starts_at: Option<String>, ends_at: Option<String>) -> Result<Period, Refusal> {
+    let from = instant("starts_at", starts_at)?;
+    let to = instant("ends_at", ends_at.clone())?;
+    if to <= from {
+        let value = excerpt(&ends_at.unwrap_or_default());
+        let fault = TimeFault::NotAfterStart;
+        return Err(Refusal::Time { argument: "ends_at", value, fault });
+    }
+    Ok(Period { from, to })
+}
+
+/// A time with its offset. Without one it would mean another instant in another session.
+fn instant(argument: &'static str, value: Option<String>) -> Result<Instant, Refusal> {
+    let value = value.ok_or(Refusal::Null {
+        argument,
+        hint: "Write the time with Z or its offset, such as '2026-01-02T15:00:00+01:00'.",
+    })?;
+    // n8n's $now arrives as JSON, in double quotes.
+    let text = value.trim();
+    let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
+    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
+        return Ok(Instant::from_unix_us(timestamp.as_microsecond()));
+    }
+    let fault = if text.parse::<jiff::civil::DateTime>().is_ok() {
+        TimeFault::NoOffset
+    } else if text.trim_start_matches(['+', '-']).eq_ignore_ascii_case("infinity") {
+        TimeFault::Infinite
+    } else {
+        TimeFault::NoTime
+    };
+    Err(Refusal::Time { argument, value: excerpt(&value), fault })
 }
 
 /// One word out of a few, and what it means.
@@ -178,6 +231,8 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
         key: Option<String>,
         holder: Option<String>,
         token: Option<i64>,
+        #[serde(default)]
+        replayed: bool,
     }
     // A sub-select that found nothing is NULL, and must not mean "go on".
     let value = value.ok_or(Refusal::Null {
@@ -193,7 +248,9 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
     else {
         return Err(no_answer);
     };
-    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run");
+    // A replayed run was begun by an earlier call, and what that one went on to do is not
+    // known here.
+    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run") && !answered.replayed;
     let begun = match (answered.key, answered.holder, answered.token) {
         (Some(key), Some(holder), Some(token)) if has_begun => {
             Some(BegunKey { key, holder, token })

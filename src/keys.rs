@@ -376,19 +376,19 @@ fn change(turn: &mut Turn, key: &str, from: &Entry, to: &Entry) -> bool {
         ],
     );
     if changed && (from.status, from.token) != (to.status, to.token) {
-        announce(key, to.token, to.holder.as_deref(), to.status);
+        turn.tell(news(key, to.token, to.holder.as_deref(), to.status));
     }
     changed
 }
 
-fn announce(key: &str, token: i64, holder: Option<&str>, status: Status) {
-    notify::of(&notify::Change {
+fn news(key: &str, token: i64, holder: Option<&str>, status: Status) -> notify::Change {
+    notify::Change {
         slot_id: None,
-        key: Some(key),
+        key: Some(key.to_owned()),
         token,
-        holder,
+        holder: holder.map(str::to_owned),
         status: status.word(),
-    });
+    }
 }
 
 /// A key that somebody would like to begin.
@@ -406,7 +406,7 @@ impl Wanted {
             return answer;
         }
         let mut patience = Patience::for_lock();
-        take_turns(Subject::Key(&self.key), &mut patience, |turn| self.attempt(turn))
+        take_turns(&[Subject::Key(&self.key)], &mut patience, |turn| self.attempt(turn))
             .unwrap_or_else(|| Answer { outcome: Outcome::Wait, ..Answer::busy() })
     }
 
@@ -518,7 +518,7 @@ impl Wanted {
             ],
         );
         if created {
-            announce(&self.key, entry.token, Some(&self.holder), entry.status);
+            turn.tell(news(&self.key, entry.token, Some(&self.holder), entry.status));
         }
         created
     }
@@ -565,7 +565,7 @@ impl Call {
 
     fn take_turns(&self, attempt: impl Fn(&mut Turn) -> Option<Answer>) -> Answer {
         let mut patience = Patience::for_lock();
-        take_turns(Subject::Key(&self.key), &mut patience, attempt).unwrap_or_else(Answer::busy)
+        take_turns(&[Subject::Key(&self.key)], &mut patience, attempt).unwrap_or_else(Answer::busy)
     }
 
     /// Finds the caller's key and lets `decide` settle it, unless it went to another.
@@ -674,7 +674,7 @@ pub fn end_leases(holder: &str, patience: &mut Patience) -> (u64, u64) {
     let keys: Vec<String> = READ_OPEN.with(|read| read.rows(&args, |row| row.must(1)));
     let (mut ended, mut skipped) = (0, 0);
     for key in &keys {
-        let became = take_turns(Subject::Key(key), patience, |turn| {
+        let became = take_turns(&[Subject::Key(key)], patience, |turn| {
             let now = clock::now();
             let open = read_key(key)
                 .filter(|entry| entry.lease_runs(now) && entry.holder.as_deref() == Some(holder));

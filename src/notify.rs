@@ -12,11 +12,11 @@ use crate::statement;
 
 #[skip_serializing_none]
 #[derive(Serialize)]
-pub struct Change<'a> {
-    pub slot_id: Option<&'a str>,
-    pub key: Option<&'a str>,
+pub struct Change {
+    pub slot_id: Option<String>,
+    pub key: Option<String>,
     pub token: i64,
-    pub holder: Option<&'a str>,
+    pub holder: Option<String>,
     pub status: &'static str,
 }
 

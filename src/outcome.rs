@@ -19,21 +19,28 @@ pub enum Outcome {
     AlreadyConfirmed,
     AlreadyFinished,
     AlreadyReleased,
+    AlreadyVoid,
     AlreadyYours,
+    Ambiguous,
     Booked,
     Busy,
     Cancelled,
     Claimed,
     Confirmed,
     ConfirmedLate,
+    Created,
     Done,
+    Exists,
     Expired,
     Extended,
     Failed,
     Finished,
     Free,
+    Insufficient,
+    Issued,
     Lost,
     Mismatch,
+    Moved,
     NotBooked,
     NotHolder,
     NotInReview,
@@ -45,9 +52,11 @@ pub enum Outcome {
     Rejected,
     Released,
     Replay,
+    Replayed,
     Reset,
     Review,
     Run,
+    Set,
     Scheduled,
     Sound,
     Taken,
@@ -55,6 +64,7 @@ pub enum Outcome {
     Unscheduled,
     Unsound,
     Verify,
+    Voided,
     Wait,
 }
 
@@ -73,6 +83,20 @@ pub struct Answer {
     pub holder: Option<String>,
     pub token: Option<i64>,
     pub status: Option<&'static str>,
+    pub starts_at: Option<Instant>,
+    pub ends_at: Option<Instant>,
+    pub units: Option<i32>,
+    pub available: Option<i32>,
+    pub capacity: Option<i32>,
+    pub taken: Option<i32>,
+    pub overhang: Option<i32>,
+    pub claims: Option<Vec<Json>>,
+    pub free: Option<Vec<FreePeriod>>,
+    pub series: Option<String>,
+    pub number: Option<i64>,
+    pub label: Option<String>,
+    pub span: Option<String>,
+    pub issued_at: Option<Instant>,
     pub claimed_at: Option<Instant>,
     pub expires_at: Option<Instant>,
     pub ended_at: Option<Instant>,
@@ -146,6 +170,15 @@ impl Answer {
         Self::no(Outcome::NotReached, "The step before this one said no, so nothing was done.")
     }
 
+    /// Whether waiting may help: a lease in the way can end by itself.
+    pub fn may_pass(&self) -> bool {
+        match self.outcome {
+            Outcome::Taken => self.status == Some("claimed"),
+            Outcome::Insufficient => true,
+            _ => false,
+        }
+    }
+
     fn new(ok: bool, outcome: Outcome, message: &'static str) -> Self {
         Self {
             ok,
@@ -155,6 +188,20 @@ impl Answer {
             holder: None,
             token: None,
             status: None,
+            starts_at: None,
+            ends_at: None,
+            units: None,
+            available: None,
+            capacity: None,
+            taken: None,
+            overhang: None,
+            claims: None,
+            free: None,
+            series: None,
+            number: None,
+            label: None,
+            span: None,
+            issued_at: None,
             claimed_at: None,
             expires_at: None,
             ended_at: None,
@@ -196,6 +243,16 @@ impl Answer {
             after: None,
         }
     }
+}
+
+/// A time at which a claim of the period would succeed now.
+#[skip_serializing_none]
+#[derive(Debug, Serialize)]
+pub struct FreePeriod {
+    pub starts_at: Instant,
+    pub ends_at: Instant,
+    /// Of a pool: how many units are left for that time.
+    pub available: Option<i32>,
 }
 
 const BUSY_RETRY_AFTER_MS: i64 = 1000;

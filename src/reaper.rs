@@ -24,6 +24,7 @@ use crate::input;
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::settings;
+use crate::slots::pool;
 use crate::statement;
 
 /// Ends the claims whose lease has run out, by their own on_expiry: released, or into
@@ -74,7 +75,11 @@ ALTER FUNCTION reap_stale_claims SET enable_mergejoin = off;
 fn reap(older_than_ms: i64) -> Answer {
     let begun = Monotonic::now();
     let now = clock::now();
-    let ended = end_expired(now, now.plus_ms(-older_than_ms));
+    let latest = now.plus_ms(-older_than_ms);
+    let mut ended = end_expired(now, latest);
+    let (units_expired, units_skipped) = pool::reap(latest, "reaper");
+    ended.expired += units_expired;
+    ended.skipped += units_skipped;
     let keys_overdue = count_overdue_keys(now);
     let purged = is_time_to_purge(now).then(|| purge(now.plus_ms(-settings::retention_ms())));
     let took_ms = begun.elapsed().as_millis() as i64;
@@ -100,11 +105,12 @@ statement! {
     /// taken anew in between is left alone. The first row of the result is about what was
     /// found, the others about what was changed: one a status, or with $5 one a claim.
     ///
-    /// Claims of a pool are not among them: they end together with the pool's own count.
+    /// Claims that a pool counts are not among them: they end together with its count.
     END_BATCH =
         "WITH due AS MATERIALIZED (
              SELECT slot_id, token, expires_at FROM claims.slot_claims
-             WHERE status = 'claimed' AND expires_at > $1 AND expires_at <= $2 AND units IS NULL
+             WHERE status = 'claimed' AND expires_at > $1 AND expires_at <= $2
+               AND (units IS NULL OR period IS NOT NULL OR on_expiry = 'review')
              ORDER BY expires_at FETCH FIRST $4 ROWS WITH TIES),
          had AS MATERIALIZED (
              SELECT claim.slot_id, claim.token
@@ -193,10 +199,10 @@ impl Group {
     fn announce(&self, status: &'static str) {
         if let Some(((slot_id, token), holder)) = &self.claim {
             notify::of(&notify::Change {
-                slot_id: Some(slot_id),
+                slot_id: Some(slot_id.clone()),
                 key: None,
                 token: *token,
-                holder: Some(holder),
+                holder: Some(holder.clone()),
                 status,
             });
         }

@@ -5,7 +5,6 @@
 
 use std::thread::LocalKey;
 
-use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde::Serialize;
 use serde_with::skip_serializing_none;
@@ -211,6 +210,21 @@ const CHECKS: &[Check] = &[
         statement: &BLANK_IDENTIFIER,
     },
     Check {
+        what: "pool_count",
+        means: "A pool's taken is not the sum of its active claims: units are lost, or sold twice.",
+        statement: &POOL_COUNT,
+    },
+    Check {
+        what: "units_without_pool",
+        means: "Units are claimed of a slot that is no pool: nothing limits them.",
+        statement: &UNITS_WITHOUT_POOL,
+    },
+    Check {
+        what: "number_gap",
+        means: "A series has a gap, or its numbers do not end where its counter stands.",
+        statement: &NUMBER_GAP,
+    },
+    Check {
         what: "key_twice",
         means: "A key is there twice: what must happen once may happen twice.",
         statement: &KEY_TWICE,
@@ -337,6 +351,31 @@ statement! {
 
     BLANK_IDENTIFIER = claims_where!(
         "(slot_id ~ '[^[:space:]]' AND holder ~ '[^[:space:]]') IS NOT TRUE");
+
+    POOL_COUNT = finding!(
+        "slot_id, NULL::text, NULL::text, NULL::bigint[]",
+        "SELECT slot_id FROM claims.pools AS pool
+         WHERE taken <> (SELECT coalesce(sum(units), 0) FROM claims.slot_claims AS claim
+                         WHERE claim.slot_id = pool.slot_id AND claim.ended_at IS NULL
+                           AND claim.units IS NOT NULL AND claim.period IS NULL)");
+
+    UNITS_WITHOUT_POOL = claims_where!(
+        "units IS NOT NULL AND ended_at IS NULL
+         AND NOT EXISTS (SELECT FROM claims.pools WHERE pools.slot_id = slot_claims.slot_id)");
+
+    NUMBER_GAP = finding!(
+        "NULL::text, NULL::text, series || CASE span WHEN '' THEN '' ELSE ' ' || span END, NULL::bigint[]",
+        "SELECT series.series, number.span
+         FROM claims.series AS series
+         JOIN (SELECT series, span, min(number) AS least, max(number) AS most, count(*) AS count
+               FROM claims.numbers GROUP BY series, span) AS number USING (series)
+         WHERE number.least <> series.first OR number.count <> number.most - number.least + 1
+            OR number.span = series.span AND number.most <> series.last
+         UNION ALL
+         SELECT series, coalesce(span, '') FROM claims.series AS series
+         WHERE last IS NOT NULL
+           AND NOT EXISTS (SELECT FROM claims.numbers AS number
+                           WHERE number.series = series.series AND number.span = series.span)");
 
     KEY_TWICE = finding!(
         "NULL::text, key, NULL::text, tokens",

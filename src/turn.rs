@@ -2,7 +2,8 @@
 //!
 //! 1. An unlocked look: what can be answered without writing is answered. No
 //!    transaction id, no WAL, no fsync: losing is nearly free.
-//! 2. The advisory lock of the slot or key, only tried, again and again within the call's patience.
+//! 2. The advisory lock of the slot or key, only tried, again and again within the call's
+//!    patience.
 //! 3. Under it a fresh look, then the clock, then the write. Anything that is not
 //!    exactly as it was read: back to 1.
 //! 4. A call that changed nothing lets its lock go at once, and nobody sleeps with one.
@@ -17,11 +18,17 @@ use pgrx::datum::DatumWithOid;
 use crate::backend::clock;
 use crate::backend::lock::{AdvisoryLock, Subject};
 use crate::backend::statement::Statement;
+use crate::notify;
 use crate::settings;
 
 /// One attempt under the lock.
+#[derive(Default)]
 pub struct Turn {
     wrote: bool,
+    /// How to take back what was written, last first.
+    inverses: Vec<Box<dyn FnOnce()>>,
+    /// What to tell of once the attempt has gone through.
+    news: Vec<notify::Change>,
 }
 
 impl Turn {
@@ -35,17 +42,44 @@ impl Turn {
         self.wrote |= changed > 0;
         changed == 1
     }
+
+    /// Says how the last write is taken back.
+    pub fn or_else_undo(&mut self, inverse: impl FnOnce() + 'static) {
+        self.inverses.push(Box::new(inverse));
+    }
+
+    /// Says what the last write means to those who listen.
+    pub fn tell(&mut self, change: notify::Change) {
+        self.news.push(change);
+    }
+
+    /// Tells those who listen.
+    pub fn announce(&mut self) {
+        self.news.drain(..).for_each(|change| notify::of(&change));
+    }
+
+    /// Takes back everything: a call about several things at once, of which one is
+    /// refused, changes none of them. Nobody has seen any of it, and every row concerned
+    /// is locked by this very transaction, so this cannot fail.
+    pub fn undo(&mut self) {
+        while let Some(inverse) = self.inverses.pop() {
+            inverse();
+        }
+        self.news.clear();
+        // The locks stay: the rows that were written keep others waiting until the end of
+        // the transaction, and so they are told `busy`.
+    }
 }
 
-/// Takes turns at a slot or a key until `attempt` has an answer; `None` when the patience runs
-/// out first. `attempt` answers `None` to look again.
+/// Takes turns at a slot or a key, or at several, until `attempt` has an answer; `None`
+/// when the patience runs out first. `attempt` answers `None` to look again.
 pub fn take_turns<T>(
-    subject: Subject,
+    subjects: &[Subject],
     patience: &mut Patience,
     mut attempt: impl FnMut(&mut Turn) -> Option<T>,
 ) -> Option<T> {
     loop {
-        if let Some(answer) = take_turn(subject, &mut attempt) {
+        if let Some(answer) = take_turn(subjects, &mut attempt) {
             return Some(answer);
         }
         if !patience.pause() {
@@ -54,13 +88,26 @@ pub fn take_turns<T>(
     }
 }
 
-/// One turn, if the lock can be had now.
-pub fn take_turn<T>(subject: Subject, attempt: impl FnOnce(&mut Turn) -> Option<T>) -> Option<T> {
-    let lock = AdvisoryLock::try_take(subject)?;
-    let mut turn = Turn { wrote: false };
+/// One turn, if every lock can be had now.
+pub fn take_turn<T>(
+    subjects: &[Subject],
+    attempt: impl FnOnce(&mut Turn) -> Option<T>,
+) -> Option<T> {
+    let mut locks = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        match AdvisoryLock::try_take(*subject) {
+            Some(lock) => locks.push(lock),
+            None => {
+                locks.into_iter().for_each(AdvisoryLock::release);
+                return None;
+            }
+        }
+    }
+    let mut turn = Turn::default();
     let answer = attempt(&mut turn);
+    turn.announce();
     if !turn.wrote {
-        lock.release();
+        locks.into_iter().for_each(AdvisoryLock::release);
     }
     answer
 }

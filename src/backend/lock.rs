@@ -15,6 +15,7 @@ use siphasher::sip::SipHasher13;
 pub enum Subject<'a> {
     Slot(&'a str),
     Key(&'a str),
+    Series(&'a str),
     /// One reaper at a time.
     Reaper,
 }

@@ -201,6 +201,10 @@ impl Instant {
     /// Before everything: `-infinity`.
     pub const EARLIEST: Self = Self(i64::MIN);
 
+    pub fn from_unix_us(us: i64) -> Self {
+        Self(us - UNIX_TO_POSTGRES_US)
+    }
+
     pub fn plus_ms(self, ms: i64) -> Self {
         Self(self.0 + ms * 1000)
     }

@@ -1,14 +1,19 @@
-//! claim_slot
+//! claim_slot, claim_period, claim_units: of any number of simultaneous callers exactly
+//! as many are told to go on as there is room for.
 
 use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::{Claim, OnExpiry, State, Status, append, claim_columns, end_expired, last_claim};
+use super::extent::Extent;
+use super::pool;
+use super::room::{self, Obstacle, Room};
+use super::{Claim, OnExpiry, State, Status, append, claim_columns};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
-use crate::input;
+use crate::error::Refusal;
+use crate::input::{self, After};
 use crate::keys;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
@@ -55,105 +60,315 @@ fn claim_slot(
     let wanted = Wanted {
         slot_id: input::identifier("slot_id", slot_id)?,
         holder: input::name("holder", holder)?,
-        ttl_ms: input::ttl_ms(ttl)?,
-        on_expiry: input::word("on_expiry", on_expiry, &OnExpiry::WORDS)?,
-        note: input::json("note", note)?,
-        call_id: input::optional_name("call_id", call_id)?,
+        extent: Extent::WHOLE,
+        lease: Lease::new(ttl, on_expiry, note, call_id)?,
     };
     let wait_ms = input::wait_ms(wait)?;
     let after = input::after(after)?;
     input::writable("claim_slot")?;
-    let answer = if after.ok { wanted.claim(wait_ms) } else { Answer::not_reached() };
+    Ok(answer(&[wanted], wait_ms, after)?)
+}
+
+/// Claims a period of a slot, such as an appointment in a calendar: it fails when it
+/// overlaps another claim. Touching periods do not overlap.
+///
+/// Arguments:
+///   slot_id    the calendar, room or person
+///   holder     who claims, best 'workflow:execution'; pass the answer's holder and token on
+///   starts_at  when it starts, as a text with an offset or Z: '2026-01-02T15:00:00+01:00'
+///   ends_at    when it ends, likewise; that instant is free again
+///   units      how many units of a pool (set_capacity) for that time, such as tables;
+///              NULL: the slot is no pool
+///   ttl, wait, on_expiry, note, call_id, after   as for claim_slot
+///
+/// Outcomes: claimed (ok), reclaimed (ok; an expired claim was taken over), taken (with
+/// the conflicting period), insufficient (of a pool; with available), already_yours, busy,
+/// not_reached.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 55000 for units of a slot that is no pool
+/// and the reverse, 0A000 above READ COMMITTED, 25006 where nothing can be written.
+///
+/// Source: exclusion constraints over ranges, as PostgreSQL's own documentation has them.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+#[allow(clippy::too_many_arguments)]
+fn claim_period(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    starts_at: Option<String>,
+    ends_at: Option<String>,
+    units: default!(Option<i32>, "NULL"),
+    ttl: default!(Option<Interval>, "NULL"),
+    wait: default!(Option<Interval>, "'0'"),
+    on_expiry: default!(Option<&str>, "'release'"),
+    note: default!(Option<Json>, "NULL"),
+    call_id: default!(Option<String>, "NULL"),
+    after: default!(Option<Json>, "'{\"ok\": true}'"),
+) -> Result<Json, ErrorReport> {
+    let wanted = Wanted {
+        slot_id: input::identifier("slot_id", slot_id)?,
+        holder: input::name("holder", holder)?,
+        extent: Extent {
+            period: Some(input::period(starts_at, ends_at)?),
+            units: units.map(|units| input::count("units", Some(units), 1)).transpose()?,
+        },
+        lease: Lease::new(ttl, on_expiry, note, call_id)?,
+    };
+    let wait_ms = input::wait_ms(wait)?;
+    let after = input::after(after)?;
+    input::writable("claim_period")?;
+    Ok(answer(&[wanted], wait_ms, after)?)
+}
+
+/// Claims units of a pool, such as the last pieces in stock: all of them or none.
+///
+/// Arguments:
+///   slot_id   the pool, which set_capacity has made
+///   holder    who claims, best 'workflow:execution'; pass the answer's holder and token on
+///   units     how many
+///   ttl, wait, on_expiry, note, after   as for claim_slot
+///   call_id   names this very call, as for claim_slot; with another call_id the same
+///             holder can claim again: that is another purchase
+///
+/// Outcomes: claimed (ok), insufficient (with available), already_yours, taken (somebody
+/// has claimed the slot as a whole), busy, not_reached.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 55000 for a slot that is no pool, 0A000
+/// above READ COMMITTED, 25006 where nothing can be written.
+///
+/// Source: counting semaphores, Dijkstra 1965, with a lease.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+#[allow(clippy::too_many_arguments)]
+fn claim_units(
+    slot_id: Option<AnyIdentifier>,
+    holder: Option<String>,
+    units: default!(Option<i32>, "1"),
+    ttl: default!(Option<Interval>, "NULL"),
+    wait: default!(Option<Interval>, "'0'"),
+    on_expiry: default!(Option<&str>, "'release'"),
+    note: default!(Option<Json>, "NULL"),
+    call_id: default!(Option<String>, "NULL"),
+    after: default!(Option<Json>, "'{\"ok\": true}'"),
+) -> Result<Json, ErrorReport> {
+    let wanted = Wanted {
+        slot_id: input::identifier("slot_id", slot_id)?,
+        holder: input::name("holder", holder)?,
+        extent: Extent { period: None, units: Some(input::count("units", units, 1)?) },
+        lease: Lease::new(ttl, on_expiry, note, call_id)?,
+    };
+    let wait_ms = input::wait_ms(wait)?;
+    let after = input::after(after)?;
+    input::writable("claim_units")?;
+    Ok(answer(&[wanted], wait_ms, after)?)
+}
+
+/// What the three have in common, and claim_many with them: the claims all or none, after
+/// what is to come before them.
+pub fn answer(wanted: &[Wanted], wait_ms: i64, after: After) -> Result<Json, Refusal> {
+    let answer = if after.ok { claim(wanted, wait_ms)? } else { Answer::not_reached() };
     // A pending key says that something may have happened. Nothing has: it can run again.
     let key_status = match after.begun {
         Some(begun) if !answer.ok => keys::give_up(&begun),
         _ => None,
     };
+    let first = &wanted[0];
     Ok(Json::from(&Answer {
-        slot_id: Some(wanted.slot_id),
-        holder: Some(wanted.holder),
+        slot_id: answer.slot_id.or_else(|| (wanted.len() == 1).then(|| first.slot_id.clone())),
+        holder: Some(first.holder.clone()),
         key_status,
         after: after.answer,
         ..answer
     }))
 }
 
+/// Claims all that is wanted, or nothing; waits for it if there is a chance.
+fn claim(wanted: &[Wanted], wait_ms: i64) -> Result<Answer, Refusal> {
+    let subjects: Vec<Subject> =
+        wanted.iter().map(|wanted| Subject::Slot(&wanted.slot_id)).collect();
+    let mut for_lock = Patience::for_lock();
+    let mut for_slot = Patience::for_slot(wait_ms);
+    loop {
+        let refused = match look(wanted)? {
+            Some(answer) => Some(answer),
+            None => take_turn(&subjects, |turn| attempt(wanted, turn)).transpose()?,
+        };
+        match refused {
+            // Only a running lease can end by itself.
+            Some(answer) if answer.may_pass() => {
+                if !for_slot.pause() {
+                    return Ok(answer);
+                }
+            }
+            Some(answer) => return Ok(answer),
+            None => {
+                if !for_lock.pause() && !for_slot.pause() {
+                    return Ok(Answer::busy());
+                }
+            }
+        }
+    }
+}
+
+/// Under the locks: takes one after the other, and gives them all back when one cannot
+/// be had.
+fn attempt(wanted: &[Wanted], turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
+    let mut won = Vec::with_capacity(wanted.len());
+    for wanted in wanted {
+        match wanted.take(turn) {
+            Some(Ok(answer)) if answer.ok => won.push(answer),
+            not_won => {
+                if !won.is_empty() {
+                    turn.undo();
+                }
+                return not_won;
+            }
+        }
+    }
+    Some(Ok(all(won)))
+}
+
+/// The answer that needs no write, if there is one: that of the first which is refused,
+/// or, when every one of them is there from an earlier try, theirs.
+fn look(wanted: &[Wanted]) -> Result<Option<Answer>, Refusal> {
+    let mut replayed = Vec::new();
+    for wanted in wanted {
+        match wanted.look()? {
+            Some(answer) if answer.ok => replayed.push(answer),
+            Some(answer) => {
+                return Ok(Some(Answer { slot_id: Some(wanted.slot_id.clone()), ..answer }));
+            }
+            None => {}
+        }
+    }
+    Ok((replayed.len() == wanted.len()).then(|| all(replayed)))
+}
+
+/// One answer for all that was claimed.
+fn all(mut claims: Vec<Answer>) -> Answer {
+    if claims.len() == 1 {
+        return claims.remove(0);
+    }
+    Answer {
+        replayed: claims[0].replayed,
+        expires_at: claims[0].expires_at,
+        ttl_ms: claims[0].ttl_ms,
+        claims: Some(claims.iter().map(Json::from).collect()),
+        ..Answer::yes(Outcome::Claimed, "All of it is yours until the leases end.")
+    }
+}
+
 /// A claim that somebody would like to have.
-struct Wanted {
-    slot_id: String,
-    holder: String,
+pub struct Wanted {
+    pub slot_id: String,
+    pub holder: String,
+    pub extent: Extent,
+    pub lease: Lease,
+}
+
+/// On what terms.
+#[derive(Clone)]
+pub struct Lease {
     ttl_ms: i64,
     on_expiry: OnExpiry,
     note: Option<Json>,
     call_id: Option<String>,
 }
 
+impl Lease {
+    pub fn new(
+        ttl: Option<Interval>,
+        on_expiry: Option<&str>,
+        note: Option<Json>,
+        call_id: Option<String>,
+    ) -> Result<Self, Refusal> {
+        Ok(Self {
+            ttl_ms: input::ttl_ms(ttl)?,
+            on_expiry: input::word("on_expiry", on_expiry, &OnExpiry::WORDS)?,
+            note: input::json("note", note)?,
+            call_id: input::optional_name("call_id", call_id)?,
+        })
+    }
+}
+
 impl Wanted {
-    fn claim(&self, wait_ms: i64) -> Answer {
-        let mut for_lock = Patience::for_lock();
-        let mut for_slot = Patience::for_slot(wait_ms);
-        loop {
-            let refused = self
-                .look(last_claim(&self.slot_id).as_ref(), clock::now())
-                .or_else(|| take_turn(Subject::Slot(&self.slot_id), |turn| self.attempt(turn)));
-            match refused {
-                // Only a running lease can end by itself.
-                Some(answer)
-                    if answer.outcome == Outcome::Taken
-                        && answer.status == Some(Status::Claimed.word()) =>
-                {
-                    if !for_slot.pause() {
-                        return answer;
-                    }
+    /// The answer that needs no write, if there is one.
+    fn look(&self) -> Result<Option<Answer>, Refusal> {
+        if !self.extent.is_whole() {
+            room::fits(&self.slot_id, self.extent)?;
+        }
+        let room = Room::read(&self.slot_id, self.extent, clock::now());
+        self.judge(&room, clock::now())
+    }
+
+    /// What there is to say about a room that is not free.
+    fn judge(&self, room: &Room, now: Instant) -> Result<Option<Answer>, Refusal> {
+        if let Some(own) = self.own(room, now) {
+            return Ok(Some(own));
+        }
+        match room.obstacle(None, now) {
+            None => Ok(None),
+            Some(Obstacle::Claim(claim)) => {
+                // Somebody's units are no obstacle to the whole: it cannot be claimed at all.
+                if claim.extent.units.is_some() {
+                    room::fits(&self.slot_id, self.extent)?;
                 }
-                Some(answer) => return answer,
-                None => {
-                    if !for_lock.pause() && !for_slot.pause() {
-                        return Answer::busy();
-                    }
-                }
+                Ok(Some(taken(&claim, now)))
+            }
+            Some(Obstacle::Units { available, capacity }) => {
+                Ok(Some(pool::insufficient(available, capacity)))
             }
         }
     }
 
-    /// Under the lock: a fresh look, the clock, the write.
-    fn attempt(&self, turn: &mut Turn) -> Option<Answer> {
-        let last = last_claim(&self.slot_id);
-        let now = clock::now();
-        if let Some(answer) = self.look(last.as_ref(), now) {
-            return Some(answer);
-        }
-        let expired = last.as_ref().filter(|last| last.state(now) == State::Expired);
-        if let Some(expired) = expired
-            && !end_expired(turn, &self.slot_id, expired, now, &self.holder)
+    /// What the caller already has there: from the lost answer of this very call, or from
+    /// another, which is refused, as an agent that calls twice must not get two.
+    fn own(&self, room: &Room, now: Instant) -> Option<Answer> {
+        let mut own: Vec<Claim> = match self.extent.counted_units() {
+            Some(_) => open_units(&self.slot_id, &self.holder),
+            None => {
+                room.active.iter().filter(|claim| claim.holder == self.holder).cloned().collect()
+            }
+        };
+        own.retain(|claim| claim.blocks(now));
+        let call_id = self.lease.call_id.as_deref();
+        let same_call = |claim: &&Claim| call_id.is_some() && claim.call_id.as_deref() == call_id;
+        if let Some(claim) = own.iter().find(same_call)
+            && claim.state(now) == State::Running
+            && claim.extent == self.extent
         {
-            return None;
+            let previous = previous_holder(&self.slot_id, claim);
+            return Some(Answer {
+                replayed: Some(true),
+                ..self.won(claim, previous.as_deref(), now)
+            });
         }
-        let claim = self.claim_at(last.as_ref().map_or(1, |last| last.token + 1), now);
-        append(turn, &self.slot_id, &claim)
-            .then(|| self.won(&claim, expired.map(|lost| &*lost.holder), now))
+        let refusing = match (self.extent.units, call_id) {
+            (Some(_), Some(_)) => own.iter().find(same_call),
+            _ => own.first(),
+        };
+        let message = "You already have this from an earlier call.";
+        refusing.map(|claim| claim.tell(Answer::no(Outcome::AlreadyYours, message), now))
     }
 
-    /// The answer that needs no write, if there is one.
-    fn look(&self, last: Option<&Claim>, now: Instant) -> Option<Answer> {
-        let last = last.filter(|last| last.blocks(now))?;
-        Some(if last.holder != self.holder {
-            taken(last, now)
-        } else if self.call_id.is_some()
-            && self.call_id == last.call_id
-            && last.state(now) == State::Running
-        {
-            let previous = previous_holder(&self.slot_id, last);
-            Answer { replayed: Some(true), ..self.won(last, previous.as_deref(), now) }
-        } else {
-            last.tell(
-                Answer::no(
-                    Outcome::AlreadyYours,
-                    "You already have this slot from an earlier call.",
-                ),
-                now,
-            )
-        })
+    /// Under the lock: a fresh look, the clock, the write. `None`: look again.
+    fn take(&self, turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
+        let room = Room::hold(&self.slot_id, self.extent, clock::now())?;
+        // After the read: a lease that was read as running may be over by now.
+        let now = clock::now();
+        let answer = match self.judge(&room, now) {
+            Ok(None) => {
+                let (token, previous) = room.clear(turn, &self.slot_id, None, &self.holder, now)?;
+                let claim = self.claim_at(token, now);
+                if !append(turn, &self.slot_id, &claim) {
+                    return room::fits(&self.slot_id, self.extent).err().map(Err);
+                }
+                self.won(&claim, previous.as_deref(), now)
+            }
+            Ok(Some(answer)) => answer,
+            Err(refusal) => return Some(Err(refusal)),
+        };
+        Some(Ok(Answer { slot_id: Some(self.slot_id.clone()), ..answer }))
     }
 
     fn claim_at(&self, token: i64, now: Instant) -> Claim {
@@ -161,15 +376,16 @@ impl Wanted {
             token,
             holder: self.holder.clone(),
             status: Status::Claimed,
+            extent: self.extent,
             claimed_at: now,
-            expires_at: Some(now.plus_ms(self.ttl_ms)),
-            on_expiry: self.on_expiry,
+            expires_at: Some(now.plus_ms(self.lease.ttl_ms)),
+            on_expiry: self.lease.on_expiry,
             ended_at: None,
             ended_by: None,
             reason: None,
             origin: None,
-            call_id: self.call_id.clone(),
-            note: self.note.clone(),
+            call_id: self.lease.call_id.clone(),
+            note: self.lease.note.clone(),
             result: None,
         }
     }
@@ -191,10 +407,24 @@ impl Wanted {
     }
 }
 
-fn taken(by: &Claim, now: Instant) -> Answer {
+statement! {
+    READ_OPEN_UNITS = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND ended_at IS NULL AND units IS NOT NULL
+         ORDER BY token");
+}
+
+/// The holder's open claims of a pool.
+pub fn open_units(slot_id: &str, holder: &str) -> Vec<Claim> {
+    READ_OPEN_UNITS.with(|read| read.rows(&[slot_id.into(), holder.into()], Claim::read))
+}
+
+pub fn taken(by: &Claim, now: Instant) -> Answer {
     let status = by.told_status(now);
     Answer {
         status: Some(status.word()),
+        starts_at: by.extent.period.map(|period| period.from),
+        ends_at: by.extent.period.map(|period| period.to),
         held_by: Some(by.holder.clone()),
         claimed_at: Some(by.claimed_at),
         expires_at: by.expires_at.filter(|_| status == Status::Claimed),
@@ -215,15 +445,18 @@ fn taken(by: &Claim, now: Instant) -> Answer {
 
 statement! {
     /// A takeover ends the expired claim at the very instant at which its own begins.
-    READ_TAKEN_OVER = concat!(
-        "SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND token = $2 - 1
-           AND status = 'expired' AND ended_at = $3 AND ended_by = $4");
+    READ_TAKEN_OVER =
+        "SELECT holder FROM claims.slot_claims
+         WHERE slot_id = $1 AND token < $2 AND token > $2 - 100
+           AND status = 'expired' AND ended_at = $3 AND ended_by = $4
+         ORDER BY token DESC LIMIT 1";
 }
 
 /// Whom the claim was taken over from, for telling its first answer again.
 fn previous_holder(slot_id: &str, claim: &Claim) -> Option<String> {
     let args =
         [slot_id.into(), claim.token.into(), claim.claimed_at.into(), claim.holder.as_str().into()];
-    READ_TAKEN_OVER.with(|read| read.first(&args, Claim::read)).map(|previous| previous.holder)
+    READ_TAKEN_OVER
+        .with(|read| read.first(&args, |row| row.must(1)))
+        .filter(|_| claim.extent.units.is_none())
 }

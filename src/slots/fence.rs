@@ -3,7 +3,7 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::{Claim, State, Status, last_claim, read_claim};
+use super::{State, own_claim};
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant};
 use crate::error::Refusal;
@@ -104,7 +104,7 @@ impl Fence {
         let mut patience = Patience::for_lock();
         loop {
             let unknown = ("The holder has no such claim of this slot.", CLAIM_AGAIN);
-            let claim = self.find().ok_or(unknown)?;
+            let claim = own_claim(&self.slot_id, &self.holder, self.token).map_err(|_| unknown)?;
             match claim.state(clock::now()) {
                 State::Running => {}
                 State::Expired => return Err(OVER),
@@ -135,14 +135,6 @@ impl Fence {
                 }
             }
         }
-    }
-
-    fn find(&self) -> Option<Claim> {
-        let claim = match self.token {
-            Some(token) => read_claim(&self.slot_id, token),
-            None => last_claim(&self.slot_id).filter(|last| last.status == Status::Claimed),
-        };
-        claim.filter(|claim| claim.holder == self.holder)
     }
 
     fn lock(&self, token: i64) -> Option<Instant> {

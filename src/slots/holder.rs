@@ -59,7 +59,7 @@ fn release_all(holder: &str, reason: Option<&str>) -> Answer {
     // One patience for all of them: the call as a whole stays within its bound.
     let mut patience = Patience::for_lock();
     for (slot_id, token) in &open {
-        let became = take_turns(Subject::Slot(slot_id), &mut patience, |turn| {
+        let became = take_turns(&[Subject::Slot(slot_id)], &mut patience, |turn| {
             end(turn, slot_id, *token, holder, reason)
         });
         match became {

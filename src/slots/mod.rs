@@ -2,11 +2,15 @@
 //!
 //! | module    | functions                                                              |
 //! |-----------|------------------------------------------------------------------------|
-//! | `claim`   | claim_slot                                                             |
+//! | `claim`   | claim_slot, claim_period, claim_units                                  |
+//! | `many`    | claim_many, confirm_many, release_many                                 |
+//! | `moving`  | move_period                                                            |
+//! | `pool`    | set_capacity, and the count of what is taken                           |
+//! | `room`    | whether there is room for a claim, and making it                       |
 //! | `settle`  | confirm_slot, release_slot, extend_slot, cancel_slot, resolve_slot     |
 //! | `holder`  | release_holder                                                         |
 //! | `fence`   | holds_slot, require_slot                                               |
-//! | `check`   | check_slot                                                             |
+//! | `check`   | check_slot, check_period, free_periods                                 |
 //!
 //! Here: the row of `claims.slot_claims`, and the statements that more than one of them
 //! uses. Two arbiters decide, and every transition belongs to one of them:
@@ -21,9 +25,17 @@
 
 mod check;
 mod claim;
+mod extent;
 mod fence;
 mod holder;
+mod many;
+mod moving;
+pub mod pool;
+mod room;
 mod settle;
+
+use extent::Extent;
+pub use extent::Period;
 
 use serde::Serialize;
 
@@ -104,6 +116,7 @@ pub struct Claim {
     token: i64,
     holder: String,
     status: Status,
+    extent: Extent,
     claimed_at: Instant,
     expires_at: Option<Instant>,
     on_expiry: OnExpiry,
@@ -133,7 +146,7 @@ enum State {
 macro_rules! claim_columns {
     () => {
         "token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by, reason, \
-         origin, call_id, note, result"
+         origin, call_id, note, result, lower(period), upper(period), units"
     };
 }
 use claim_columns;
@@ -145,6 +158,10 @@ impl Claim {
             token: row.must(1),
             holder: row.must(2),
             status: Status::from_word(row.must(3)),
+            extent: Extent {
+                period: row.get(14).zip(row.get(15)).map(|(from, to)| Period { from, to }),
+                units: row.get(16),
+            },
             claimed_at: row.must(4),
             expires_at: row.get(5),
             on_expiry: match row.must(6) {
@@ -189,14 +206,29 @@ impl Claim {
         }
     }
 
-    fn announce(&self, slot_id: &str) {
-        notify::of(&notify::Change {
-            slot_id: Some(slot_id),
+    /// Takes back a change that this transaction has made.
+    fn write_back(self, slot_id: &str) {
+        let args = [
+            slot_id.into(),
+            self.token.into(),
+            self.status.word().into(),
+            self.expires_at.into(),
+            self.ended_at.into(),
+            self.ended_by.into(),
+            self.reason.into(),
+            self.result.into(),
+        ];
+        UNDO_CHANGE.with(|undo| undo.run(&args));
+    }
+
+    fn news(&self, slot_id: &str) -> notify::Change {
+        notify::Change {
+            slot_id: Some(slot_id.to_owned()),
             key: None,
             token: self.token,
-            holder: Some(&self.holder),
+            holder: Some(self.holder.clone()),
             status: self.status.word(),
-        });
+        }
     }
 
     /// Adds this claim, the caller's own, to an answer.
@@ -204,6 +236,9 @@ impl Claim {
         Answer {
             token: Some(self.token),
             status: Some(self.told_status(now).word()),
+            starts_at: self.extent.period.map(|period| period.from),
+            ends_at: self.extent.period.map(|period| period.to),
+            units: self.extent.units,
             claimed_at: Some(self.claimed_at),
             expires_at: self.expires_at.filter(|_| self.state(now) == State::Running),
             ended_at: self.ended_at,
@@ -229,6 +264,68 @@ fn last_claim(slot_id: &str) -> Option<Claim> {
     READ_LAST.with(|read| read.first(&[slot_id.into()], Claim::read))
 }
 
+/// The claim that a caller means: the one that the token names, or the holder's one open
+/// claim, or else the holder's last one. The error is the answer that refuses.
+fn own_claim(slot_id: &str, holder: &str, token: Option<i64>) -> Result<Claim, Box<Answer>> {
+    let claim = match token {
+        Some(token) => family(slot_id, token).filter(|claim| claim.holder == holder),
+        None => only_claim(slot_id, holder)?,
+    };
+    let message = "That claim is not yours: you never held it.";
+    claim.ok_or_else(|| Box::new(Answer::no(Outcome::NotHolder, message)))
+}
+
+fn only_claim(slot_id: &str, holder: &str) -> Result<Option<Claim>, Box<Answer>> {
+    let Some(last) = last_claim(slot_id) else { return Ok(None) };
+    if last.extent.is_whole() && last.holder == holder {
+        return Ok(Some(last));
+    }
+    let args = [slot_id.into(), holder.into()];
+    let mut open = match last.extent.is_whole() {
+        true => Vec::new(),
+        false => READ_OWN_OPEN.with(|read| read.rows(&args, Claim::read)),
+    };
+    if open.len() > 1 {
+        let message = "You hold several claims of this slot; say which one by its token.";
+        return Err(Box::new(Answer::no(Outcome::Ambiguous, message)));
+    }
+    let args = [slot_id.into(), holder.into(), last.token.into()];
+    Ok(open.pop().or_else(|| READ_OWN_LAST.with(|read| read.first(&args, Claim::read))))
+}
+
+/// The row that decides for a token: a claim that was confirmed late, or moved, lives on
+/// in a later row, whose origin it is.
+fn family(slot_id: &str, token: i64) -> Option<Claim> {
+    let claim = read_claim(slot_id, token)?;
+    if claim.status.is_open() {
+        return Some(claim);
+    }
+    let root = claim.origin.unwrap_or(claim.token);
+    let late = READ_LATE.with(|read| read.first(&[slot_id.into(), root.into()], Claim::read));
+    Some(late.unwrap_or(claim))
+}
+
+statement! {
+    READ_OWN_OPEN = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND ended_at IS NULL AND units IS NOT NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND ended_at IS NULL AND period IS NOT NULL
+           AND units IS NULL
+         LIMIT 2");
+
+    READ_LATE = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND origin = $2 ORDER BY token DESC LIMIT 1");
+
+    /// Not further back than a thousand claims: whoever is that late passes the token.
+    READ_OWN_LAST = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND token > $3 - 1000
+         ORDER BY token DESC LIMIT 1");
+}
+
 statement! {
     READ_CLAIM = concat!(
         "SELECT ", claim_columns!(), " FROM claims.slot_claims
@@ -241,18 +338,25 @@ fn read_claim(slot_id: &str, token: i64) -> Option<Claim> {
 }
 
 statement! {
+    /// Only units can be claimed of a pool; the whole of it, or a period of all of it,
+    /// inserts nothing.
     APPEND =
         "INSERT INTO claims.slot_claims
              (slot_id, token, holder, status, claimed_at, expires_at, on_expiry,
-              origin, call_id, note, result, reason)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+              origin, call_id, note, result, reason, period, units)
+         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                CASE WHEN $13 IS NOT NULL THEN tstzrange($13, $14) END, $15
+         WHERE $15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $1)
          ON CONFLICT DO NOTHING";
+
+    UNDO_APPEND = "DELETE FROM claims.slot_claims WHERE slot_id = $1 AND token = $2";
 }
 
 /// Makes a claim active, at the token that must be the slot's next. False: somebody
 /// else was first, and nothing was written.
 #[must_use]
 fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
+    let period = claim.extent.period;
     let appended = turn.write(
         &APPEND,
         &[
@@ -268,12 +372,23 @@ fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
             claim.note.clone().into(),
             claim.result.clone().into(),
             claim.reason.as_deref().into(),
+            period.map(|period| period.from).into(),
+            period.map(|period| period.to).into(),
+            claim.extent.units.into(),
         ],
     );
-    if appended {
-        claim.announce(slot_id);
+    if !appended {
+        return false;
     }
-    appended
+    turn.tell(claim.news(slot_id));
+    let (slot, token) = (slot_id.to_owned(), claim.token);
+    turn.or_else_undo(move || {
+        UNDO_APPEND.with(|undo| undo.run(&[slot.into(), token.into()]));
+    });
+    if let Some(units) = claim.extent.counted_units() {
+        pool::count(turn, slot_id, units);
+    }
+    true
 }
 
 statement! {
@@ -290,6 +405,11 @@ statement! {
                           AND status = $3 AND expires_at IS NOT DISTINCT FROM $4
                         FOR NO KEY UPDATE SKIP LOCKED)
            AND status = $3 AND expires_at IS NOT DISTINCT FROM $4";
+
+    UNDO_CHANGE =
+        "UPDATE claims.slot_claims
+         SET status = $3, expires_at = $4, ended_at = $5, ended_by = $6, reason = $7, result = $8
+         WHERE slot_id = $1 AND token = $2";
 }
 
 /// What [`change`] makes of a claim.
@@ -316,6 +436,11 @@ impl<'a> Change<'a> {
 /// not, or somebody holds its row; nothing was written.
 #[must_use]
 fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<Claim> {
+    // The pool before the claim: once the claim's row is written there is no way back.
+    let given_back = claim.extent.counted_units().filter(|_| to.ended.is_some());
+    if given_back.is_some() && !pool::hold(slot_id) {
+        return None;
+    }
     let changed = turn.write(
         &CHANGE,
         &[
@@ -344,7 +469,12 @@ fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<
         ..claim.clone()
     };
     if now.status != claim.status {
-        now.announce(slot_id);
+        turn.tell(now.news(slot_id));
+    }
+    let (slot, before) = (slot_id.to_owned(), claim.clone());
+    turn.or_else_undo(move || before.write_back(&slot));
+    if let Some(units) = given_back {
+        pool::count(turn, slot_id, -units);
     }
     Some(now)
 }
@@ -378,6 +508,8 @@ fn lost(winner: &Claim, holder: &str, now: Instant) -> Answer {
         status: Some(winner.told_status(now).word()),
         lost_to: Some(winner.holder.clone()),
         lost_since: Some(winner.claimed_at),
+        starts_at: winner.extent.period.map(|period| period.from),
+        ends_at: winner.extent.period.map(|period| period.to),
         yours: yours.then_some(true),
         ..Answer::no(
             Outcome::Lost,

@@ -8,17 +8,16 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::{
-    Change, Claim, State, Status, append, change, claim_columns, end_expired, last_claim, lost,
-    read_claim,
-};
+use super::extent::Extent;
+use super::pool;
+use super::room::{Obstacle, Room};
+use super::{Change, Claim, State, Status, append, change, family, lost, own_claim};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
-use crate::statement;
 use crate::turn::{Patience, Turn, take_turns};
 
 /// Confirms that what the claim was for has happened: the slot is booked.
@@ -47,29 +46,36 @@ fn confirm_slot(
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("confirm_slot", slot_id, holder, token)?;
     let result = input::json("result", result)?;
-    Ok(call.settle(|call, turn, claim, now| {
-        let mut booked = |outcome, message| {
-            let to = Change { result: result.as_ref(), ..Change::to(Status::Booked) };
-            Some(change(turn, &call.slot_id, claim, &to)?.tell(Answer::yes(outcome, message), now))
-        };
-        match claim.state(now) {
-            State::Running => booked(Outcome::Confirmed, "The slot is booked."),
-            State::Expired | State::InReview => booked(Outcome::ConfirmedLate, CONFIRMED_LATE),
-            State::Booked => {
-                Some(claim.tell(
-                    Answer::yes(Outcome::AlreadyConfirmed, "The slot was booked already."),
-                    now,
-                ))
-            }
-            State::Ended if claim.status == Status::Cancelled => Some(
-                claim.tell(Answer::no(Outcome::Cancelled, "That booking has been cancelled."), now),
-            ),
-            State::Ended => call.reopen(turn, claim, now, Status::Booked, |late| {
-                late.result = result.clone();
-                Answer::yes(Outcome::ConfirmedLate, CONFIRMED_LATE)
-            }),
+    Ok(call.settle(|call, turn, claim, now| confirm(call, turn, claim, now, result.as_ref())))
+}
+
+pub fn confirm(
+    call: &Call,
+    turn: &mut Turn,
+    claim: &Claim,
+    now: Instant,
+    result: Option<&Json>,
+) -> Option<Answer> {
+    let (outcome, message) = match claim.state(now) {
+        State::Running => (Outcome::Confirmed, "The slot is booked."),
+        State::Expired | State::InReview => (Outcome::ConfirmedLate, CONFIRMED_LATE),
+        State::Booked => {
+            let message = "The slot was booked already.";
+            return Some(claim.tell(Answer::yes(Outcome::AlreadyConfirmed, message), now));
         }
-    }))
+        State::Ended if claim.status == Status::Cancelled => {
+            let message = "That booking has been cancelled.";
+            return Some(claim.tell(Answer::no(Outcome::Cancelled, message), now));
+        }
+        State::Ended => {
+            return call.reopen(turn, claim, now, Status::Booked, |late| {
+                late.result = result.cloned();
+                Answer::yes(Outcome::ConfirmedLate, CONFIRMED_LATE)
+            });
+        }
+    };
+    let to = Change { result, ..Change::to(Status::Booked) };
+    Some(change(turn, &call.slot_id, claim, &to)?.tell(Answer::yes(outcome, message), now))
 }
 
 const CONFIRMED_LATE: &str =
@@ -104,42 +110,52 @@ fn release_slot(
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("release_slot", slot_id, holder, token)?;
     let in_doubt = in_doubt.unwrap_or(false);
+    Ok(call.settle(|call, turn, claim, now| {
+        release(call, turn, claim, now, reason.as_deref(), in_doubt)
+    }))
+}
+
+pub fn release(
+    call: &Call,
+    turn: &mut Turn,
+    claim: &Claim,
+    now: Instant,
+    reason: Option<&str>,
+    in_doubt: bool,
+) -> Option<Answer> {
     let review =
         || Answer::yes(Outcome::Review, "The slot stays blocked until somebody has checked it.");
     let gone = || Answer::yes(Outcome::AlreadyReleased, "The slot was given back already.");
-    Ok(call.settle(|call, turn, claim, now| {
-        let reason = reason.as_deref();
-        match claim.state(now) {
-            State::Running | State::Expired if !in_doubt => {
-                let end = Change::end(Status::Released, now, &call.holder);
-                let ended = change(turn, &call.slot_id, claim, &Change { reason, ..end })?;
-                Some(ended.tell(Answer::yes(Outcome::Released, "The slot is free again."), now))
-            }
-            State::InReview if claim.status == Status::Review => Some(claim.tell(review(), now)),
-            // In a review the expiry says since when: the lease is over as of now.
-            State::Running | State::Expired | State::InReview => {
-                let expires_at = claim.expires_at.map(|end| end.min(now));
-                let to = Change { expires_at, reason, ..Change::to(Status::Review) };
-                Some(change(turn, &call.slot_id, claim, &to)?.tell(review(), now))
-            }
-            State::Booked => Some(claim.tell(
-                Answer::no(Outcome::Booked, "The slot is booked; cancel_slot gives it back."),
-                now,
-            )),
-            State::Ended if claim.status != Status::Expired => Some(claim.tell(gone(), now)),
-            // That a lease ran out is no evidence of what happened, whether or not the
-            // reaper has been there: in doubt, the slot is blocked again.
-            State::Ended if in_doubt => call.reopen(turn, claim, now, Status::Review, |late| {
-                late.expires_at = Some(now);
-                late.reason = reason.map(str::to_owned);
-                review()
-            }),
-            State::Ended => Some(match call.winner(now) {
-                Some(winner) => lost(&winner, &call.holder, now),
-                None => claim.tell(gone(), now),
-            }),
+    match claim.state(now) {
+        State::Running | State::Expired if !in_doubt => {
+            let end = Change::end(Status::Released, now, &call.holder);
+            let ended = change(turn, &call.slot_id, claim, &Change { reason, ..end })?;
+            Some(ended.tell(Answer::yes(Outcome::Released, "The slot is free again."), now))
         }
-    }))
+        State::InReview if claim.status == Status::Review => Some(claim.tell(review(), now)),
+        // In a review the expiry says since when: the lease is over as of now.
+        State::Running | State::Expired | State::InReview => {
+            let expires_at = claim.expires_at.map(|end| end.min(now));
+            let to = Change { expires_at, reason, ..Change::to(Status::Review) };
+            Some(change(turn, &call.slot_id, claim, &to)?.tell(review(), now))
+        }
+        State::Booked => {
+            let message = "The slot is booked; cancel_slot gives it back.";
+            Some(claim.tell(Answer::no(Outcome::Booked, message), now))
+        }
+        State::Ended if claim.status != Status::Expired => Some(claim.tell(gone(), now)),
+        // That a lease ran out is no evidence of what happened, whether or not the reaper
+        // has been there: in doubt, the slot is blocked again.
+        State::Ended if in_doubt => call.reopen(turn, claim, now, Status::Review, |late| {
+            late.expires_at = Some(now);
+            late.reason = reason.map(str::to_owned);
+            review()
+        }),
+        State::Ended => Some(match call.winner(claim.extent, now) {
+            Some(winner) => lost(&winner, &call.holder, now),
+            None => claim.tell(gone(), now),
+        }),
+    }
 }
 
 /// Makes a running lease longer: the heartbeat of work that takes its time.
@@ -168,7 +184,7 @@ fn extend_slot(
     let call = Call::new("extend_slot", slot_id, holder, token)?;
     let ttl_ms = input::ttl_ms(ttl)?;
     Ok(call.settle(|call, turn, claim, now| {
-        let expired = || Answer::no(Outcome::Expired, "The lease is over; claim the slot again.");
+        let expired = || Answer::no(Outcome::Expired, "That claim is over; claim the slot again.");
         Some(match claim.state(now) {
             State::Running => {
                 let expires_at = claim.expires_at.max(Some(now.plus_ms(ttl_ms)));
@@ -196,7 +212,7 @@ fn extend_slot(
                 Answer::no(Outcome::Booked, "The slot is booked; there is no lease to extend."),
                 now,
             ),
-            State::Ended => match call.winner(now) {
+            State::Ended => match call.winner(claim.extent, now) {
                 Some(winner) => lost(&winner, &call.holder, now),
                 None => claim.tell(expired(), now),
             },
@@ -323,7 +339,7 @@ fn resolve_slot(
                         now,
                     )
             }
-            (State::Ended, _) => match call.winner(now) {
+            (State::Ended, _) => match call.winner(claim.extent, now) {
                 Some(winner) => lost(&winner, &call.holder, now),
                 None => not_in_review(),
             },
@@ -333,14 +349,14 @@ fn resolve_slot(
 }
 
 /// A call that settles a claim.
-struct Call {
-    slot_id: String,
-    holder: String,
-    token: Option<i64>,
+pub struct Call {
+    pub slot_id: String,
+    pub holder: String,
+    pub token: Option<i64>,
 }
 
 impl Call {
-    fn new(
+    pub fn new(
         function: &'static str,
         slot_id: Option<AnyIdentifier>,
         holder: Option<String>,
@@ -352,28 +368,32 @@ impl Call {
         Ok(Self { slot_id, holder, token })
     }
 
-    /// Finds the caller's claim and lets `decide` settle it. `decide` answers `None` when
-    /// the claim is no longer as it was read.
-    fn settle(self, decide: impl Fn(&Self, &mut Turn, &Claim, Instant) -> Option<Answer>) -> Json {
-        self.take_turns(|call, turn| {
-            let named = call.find();
-            // After the read: a claim that was read as running may be over by now, never
-            // the reverse.
-            let now = clock::now();
-            match named {
-                Some(claim) => decide(call, turn, &claim, now),
-                None => Some(Answer::no(
-                    Outcome::NotHolder,
-                    "That claim is not yours: you never held it.",
-                )),
-            }
-        })
+    /// Finds the caller's claim and lets `decide` settle it, in as many turns as it takes.
+    pub fn settle(
+        self,
+        decide: impl Fn(&Self, &mut Turn, &Claim, Instant) -> Option<Answer>,
+    ) -> Json {
+        self.take_turns(|call, turn| call.turn(turn, &decide))
+    }
+
+    /// One turn. `None` when the claim is no longer as it was read.
+    pub fn turn(
+        &self,
+        turn: &mut Turn,
+        decide: impl Fn(&Self, &mut Turn, &Claim, Instant) -> Option<Answer>,
+    ) -> Option<Answer> {
+        match own_claim(&self.slot_id, &self.holder, self.token) {
+            // The clock after the read: a claim that was read as running may be over by
+            // now, never the reverse.
+            Ok(claim) => decide(self, turn, &claim, clock::now()),
+            Err(answer) => Some(*answer),
+        }
     }
 
     fn take_turns(self, attempt: impl Fn(&Self, &mut Turn) -> Option<Answer>) -> Json {
         let mut patience = Patience::for_lock();
         let answer =
-            take_turns(Subject::Slot(&self.slot_id), &mut patience, |turn| attempt(&self, turn));
+            take_turns(&[Subject::Slot(&self.slot_id)], &mut patience, |turn| attempt(&self, turn));
         Json::from(&Answer {
             slot_id: Some(self.slot_id),
             holder: Some(self.holder),
@@ -381,30 +401,15 @@ impl Call {
         })
     }
 
-    /// The caller's claim: the one that the token names, or the holder's last one.
-    fn find(&self) -> Option<Claim> {
-        match self.token {
-            Some(token) => family(&self.slot_id, token).filter(|claim| claim.holder == self.holder),
-            None => match last_claim(&self.slot_id) {
-                Some(last) if last.holder == self.holder => Some(last),
-                Some(last) => self.last_own(last.token),
-                None => None,
-            },
+    /// Whoever has now what the caller's own claim, which has ended, took up.
+    pub fn winner(&self, extent: Extent, now: Instant) -> Option<Claim> {
+        match Room::read(&self.slot_id, extent, now).obstacle(None, now) {
+            Some(Obstacle::Claim(claim)) => Some(*claim),
+            _ => None,
         }
     }
 
-    /// The holder's last claim of a slot that others have claimed since.
-    fn last_own(&self, last_token: i64) -> Option<Claim> {
-        let args = [self.slot_id.as_str().into(), self.holder.as_str().into(), last_token.into()];
-        READ_LAST_OWN.with(|read| read.first(&args, Claim::read))
-    }
-
-    /// Whoever has the slot now; the caller's own claim has ended.
-    fn winner(&self, now: Instant) -> Option<Claim> {
-        last_claim(&self.slot_id).filter(|last| last.blocks(now))
-    }
-
-    /// A claim that has ended becomes active once more, if nobody is there: a new row is
+    /// A claim that has ended becomes active once more, if there is room: a new row is
     /// appended, whose origin is the token that the caller knows.
     fn reopen(
         &self,
@@ -414,17 +419,17 @@ impl Call {
         status: Status,
         fill_in: impl FnOnce(&mut Claim) -> Answer,
     ) -> Option<Answer> {
-        let last = last_claim(&self.slot_id)?;
-        if last.blocks(now) {
-            return Some(lost(&last, &self.holder, now));
+        let room = Room::hold(&self.slot_id, ended.extent, now)?;
+        match room.obstacle(None, now) {
+            Some(Obstacle::Claim(winner)) => return Some(lost(&winner, &self.holder, now)),
+            Some(Obstacle::Units { available, capacity }) => {
+                return Some(pool::insufficient(available, capacity));
+            }
+            None => {}
         }
-        if last.state(now) == State::Expired
-            && !end_expired(turn, &self.slot_id, &last, now, &self.holder)
-        {
-            return None;
-        }
+        let (token, _) = room.clear(turn, &self.slot_id, None, &self.holder, now)?;
         let mut late = Claim {
-            token: last.token + 1,
+            token,
             status,
             claimed_at: now,
             expires_at: None,
@@ -441,7 +446,7 @@ impl Call {
 
     /// The booking that was to be cancelled is over, or never was.
     fn over(&self, claim: Option<&Claim>, now: Instant) -> Answer {
-        match self.winner(now) {
+        match self.winner(claim.map_or(Extent::WHOLE, |claim| claim.extent), now) {
             Some(winner) => lost(&winner, &self.holder, now),
             None => {
                 let free = Answer::no(Outcome::Free, "There is no such booking; the slot is free.");
@@ -452,28 +457,4 @@ impl Call {
             }
         }
     }
-}
-
-statement! {
-    READ_LATE = concat!(
-        "SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND origin = $2 ORDER BY token DESC LIMIT 1");
-
-    /// Not further back than a thousand claims: whoever is that late passes the token.
-    READ_LAST_OWN = concat!(
-        "SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND holder = $2 AND token > $3 - 1000
-         ORDER BY token DESC LIMIT 1");
-}
-
-/// The row that decides for a token: a claim that was confirmed late lives on in a later
-/// row, whose origin it is.
-fn family(slot_id: &str, token: i64) -> Option<Claim> {
-    let claim = read_claim(slot_id, token)?;
-    if claim.status.is_open() {
-        return Some(claim);
-    }
-    let root = claim.origin.unwrap_or(claim.token);
-    let late = READ_LATE.with(|read| read.first(&[slot_id.into(), root.into()], Claim::read));
-    Some(late.unwrap_or(claim))
 }

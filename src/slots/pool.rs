@@ -1,0 +1,189 @@
+//! set_capacity, and the row of `claims.pools` that counts what is taken.
+//!
+//! `taken` is the sum of the units of the active claims without a period. Whoever adds
+//! or ends such a claim holds the pool's row, which it takes without waiting; so the row
+//! decides between two takers of the last unit, and no unit is given back twice.
+
+use pgrx::pg_sys::panic::ErrorReport;
+use pgrx::prelude::*;
+
+use super::extent::Extent;
+use super::room::Room;
+use super::{Claim, State, claim_columns, end_expired};
+use crate::backend::clock;
+use crate::backend::lock::Subject;
+use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::error::Refusal;
+use crate::input;
+use crate::outcome::{Answer, Outcome};
+use crate::statement;
+use crate::turn::{Patience, Turn, take_turns};
+
+/// Makes a slot a pool of so many units, or changes how many. It may be lowered below
+/// what is taken: then no claim succeeds until enough has been given back.
+///
+/// Arguments:
+///   slot_id    the pool
+///   capacity   how many units there are, 0 or more
+///
+/// Outcomes: set (ok; with taken, available, and overhang when more is taken than there
+/// is), taken (somebody has claimed the slot as a whole or a period of all of it), busy.
+///
+/// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
+/// nothing can be written.
+///
+/// Source: counting semaphores, Dijkstra 1965.
+#[pg_extern(volatile, parallel_unsafe, security_definer)]
+#[search_path(pg_catalog, pg_temp)]
+fn set_capacity(
+    slot_id: Option<AnyIdentifier>,
+    capacity: Option<i32>,
+) -> Result<Json, ErrorReport> {
+    let slot_id = input::identifier("slot_id", slot_id)?;
+    let capacity = input::count("capacity", capacity, 0)?;
+    input::writable("set_capacity")?;
+    let mut patience = Patience::for_lock();
+    let answer =
+        take_turns(&[Subject::Slot(&slot_id)], &mut patience, |turn| set(turn, &slot_id, capacity));
+    Ok(Json::from(&Answer { slot_id: Some(slot_id), ..answer.unwrap_or_else(Answer::busy) }))
+}
+
+statement! {
+    CREATE =
+        "INSERT INTO claims.pools (slot_id, capacity, taken) VALUES ($1, $2, 0)
+         ON CONFLICT DO NOTHING";
+
+    SET_CAPACITY = "UPDATE claims.pools SET capacity = $2 WHERE slot_id = $1";
+}
+
+fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
+    let args = [slot_id.into(), capacity.into()];
+    if read(slot_id).is_some() {
+        if !hold(slot_id) || !turn.write(&SET_CAPACITY, &args) {
+            return None;
+        }
+    } else {
+        let now = clock::now();
+        let room = Room::read(slot_id, Extent::WHOLE, now);
+        if let Some(blocker) = room.active.iter().find(|claim| claim.blocks(now)) {
+            let message = "The slot is claimed as a whole; it can become a pool when that is over.";
+            return Some(Answer {
+                held_by: Some(blocker.holder.clone()),
+                status: Some(blocker.told_status(now).word()),
+                ..Answer::no(Outcome::Taken, message)
+            });
+        }
+        if !turn.write(&CREATE, &args) {
+            return None;
+        }
+    }
+    let pool = read(slot_id)?;
+    let overhang = pool.taken - pool.capacity;
+    Some(Answer {
+        capacity: Some(pool.capacity),
+        taken: Some(pool.taken),
+        available: Some((-overhang).max(0)),
+        overhang: Some(overhang).filter(|overhang| *overhang > 0),
+        ..Answer::yes(Outcome::Set, "The pool has this many units now.")
+    })
+}
+
+/// A row of `claims.pools`.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    pub capacity: i32,
+    pub taken: i32,
+}
+
+statement! {
+    READ = "SELECT capacity, taken FROM claims.pools WHERE slot_id = $1";
+
+    HOLD =
+        "SELECT true FROM claims.pools WHERE slot_id = $1 FOR NO KEY UPDATE SKIP LOCKED";
+
+    COUNT = "UPDATE claims.pools SET taken = taken + $2 WHERE slot_id = $1";
+}
+
+pub fn read(slot_id: &str) -> Option<Pool> {
+    READ.with(|read| {
+        read.first(&[slot_id.into()], |row| Pool { capacity: row.must(1), taken: row.must(2) })
+    })
+}
+
+/// Takes the pool's row for the transaction, without waiting for it.
+#[must_use]
+pub fn hold(slot_id: &str) -> bool {
+    HOLD.with(|hold| hold.first(&[slot_id.into()], |row| row.must::<bool>(1))).is_some()
+}
+
+/// Counts units in or out. The caller holds the pool's row.
+pub fn count(turn: &mut Turn, slot_id: &str, units: i32) {
+    turn.write(&COUNT, &[slot_id.into(), units.into()]);
+    let slot = slot_id.to_owned();
+    turn.or_else_undo(move || {
+        COUNT.with(|count| count.run(&[slot.into(), (-units).into()]));
+    });
+}
+
+/// What a refused claim of units is told.
+pub fn insufficient(available: i32, capacity: i32) -> Answer {
+    Answer {
+        available: Some(available),
+        capacity: Some(capacity),
+        ..Answer::no(Outcome::Insufficient, "There are not that many left.")
+    }
+}
+
+pub fn no_pool(slot_id: &str) -> Refusal {
+    Refusal::NoPool { slot_id: slot_id.to_owned() }
+}
+
+statement! {
+    EXPIRED_POOLS =
+        "SELECT DISTINCT slot_id FROM claims.slot_claims
+         WHERE status = 'claimed' AND units IS NOT NULL AND period IS NULL
+           AND on_expiry = 'release' AND expires_at <= $1
+         ORDER BY slot_id";
+
+    EXPIRED_UNITS = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND status = 'claimed' AND units IS NOT NULL AND period IS NULL
+           AND on_expiry = 'release' AND expires_at <= $2
+         ORDER BY expires_at LIMIT 1000");
+}
+
+/// The claims of a pool whose units are free although they are still counted. A thousand
+/// of them, which is as many as one call gives back.
+pub fn expired_units(slot_id: &str, cutoff: Instant) -> Vec<Claim> {
+    EXPIRED_UNITS.with(|read| read.rows(&[slot_id.into(), cutoff.into()], Claim::read))
+}
+
+/// The reaper's part: gives back the units whose lease was over at `cutoff`. Says how
+/// many claims ended, and how many were passed over because somebody was at work on them.
+pub fn reap(cutoff: Instant, by: &str) -> (i64, i64) {
+    let pools: Vec<String> =
+        EXPIRED_POOLS.with(|read| read.rows(&[cutoff.into()], |row| row.must(1)));
+    let (mut ended, mut skipped) = (0, 0);
+    for slot_id in &pools {
+        loop {
+            let expired = expired_units(slot_id, cutoff);
+            let mut turn = Turn::default();
+            let now = clock::now();
+            let done = expired
+                .iter()
+                .filter(|claim| claim.state(now) == State::Expired)
+                .take_while(|claim| end_expired(&mut turn, slot_id, claim, now, by))
+                .count();
+            turn.announce();
+            ended += done as i64;
+            if done < expired.len() {
+                skipped += (expired.len() - done) as i64;
+                break;
+            }
+            if expired.is_empty() {
+                break;
+            }
+        }
+    }
+    (ended, skipped)
+}

@@ -1,0 +1,187 @@
+//! Whether there is room for a claim, and making it: ending what has expired there.
+//!
+//! One place for claim, late confirm and move: what is in the way of a claim is the same
+//! question for all three.
+
+use super::extent::{Extent, Period, peak};
+use super::pool::{self, Pool};
+use super::{Claim, State, claim_columns, end_expired, last_claim};
+use crate::backend::value::Instant;
+use crate::error::Refusal;
+use crate::statement;
+use crate::turn::Turn;
+
+/// The part of a slot that a claim would take up, as it was read.
+pub struct Room {
+    extent: Extent,
+    last_token: i64,
+    /// The open claims there: those that block, and those that have only expired.
+    pub active: Vec<Claim>,
+    pub pool: Option<Pool>,
+}
+
+/// What is in the way of a claim.
+pub enum Obstacle {
+    Claim(Box<Claim>),
+    Units { available: i32, capacity: i32 },
+}
+
+statement! {
+    /// A claim of the whole slot meets every open claim of it.
+    READ_OPEN = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NOT NULL AND units IS NULL
+         UNION ALL
+         (SELECT ", claim_columns!(), " FROM claims.slot_claims
+          WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)");
+
+    /// A claim of a period meets the open claim of the whole, and those that overlap. In
+    /// one statement with the last token: the two must be of one moment.
+    READ_OVERLAPPING = concat!(
+        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
+          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
+           AND units IS NULL
+         ORDER BY token DESC");
+
+    /// The same among claims of units for a period; without a period, all of them.
+    READ_OVERLAPPING_UNITS = concat!(
+        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
+          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
+           AND units IS NOT NULL
+         ORDER BY token DESC");
+}
+
+impl Room {
+    pub fn read(slot_id: &str, extent: Extent, now: Instant) -> Self {
+        match (extent.period, extent.units) {
+            (None, None) => Self::read_whole(slot_id),
+            (period, units) => {
+                let args = [
+                    slot_id.into(),
+                    period.map(|period| period.from).into(),
+                    period.map(|period| period.to).into(),
+                ];
+                let statement =
+                    if units.is_some() { &READ_OVERLAPPING_UNITS } else { &READ_OVERLAPPING };
+                let mut active = statement.with(|read| read.rows(&args, Claim::read));
+                active.dedup_by_key(|claim| claim.token);
+                let last_token = active.first().map_or(0, |last| last.token);
+                active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
+                if units.is_some() {
+                    active.extend(pool::expired_units(slot_id, now));
+                }
+                let pool = units.and_then(|_| pool::read(slot_id));
+                Self { extent, last_token, active, pool }
+            }
+        }
+    }
+
+    /// The same under the slot's lock, to act on: the pool's row first, so that what is
+    /// read after it stays true to the end. `None`: somebody else holds that row.
+    pub fn hold(slot_id: &str, extent: Extent, now: Instant) -> Option<Self> {
+        (extent.units.is_none() || pool::hold(slot_id)).then(|| Self::read(slot_id, extent, now))
+    }
+
+    fn read_whole(slot_id: &str) -> Self {
+        let last = last_claim(slot_id);
+        let last_token = last.as_ref().map_or(0, |last| last.token);
+        let active = match last {
+            // The usual case: nothing else can be active beside a plain last row.
+            Some(last) if last.extent.is_whole() => {
+                Vec::from_iter(Some(last).filter(|last| last.status.is_open()))
+            }
+            Some(_) => READ_OPEN.with(|read| read.rows(&[slot_id.into()], Claim::read)),
+            None => Vec::new(),
+        };
+        Self { extent: Extent::WHOLE, last_token, active, pool: None }
+    }
+
+    /// The same for a part of its period, as it was read.
+    pub fn part(&self, period: Period) -> Self {
+        let extent = Extent { period: Some(period), ..self.extent };
+        let part =
+            |claim: &&Claim| extent.meets(claim.extent) || claim.extent.counted_units().is_some();
+        Self { extent, active: self.active.iter().filter(part).cloned().collect(), ..*self }
+    }
+
+    /// What is in the way, apart from a claim that is to be moved.
+    pub fn obstacle(&self, except: Option<i64>, now: Instant) -> Option<Obstacle> {
+        let there = || self.active.iter().filter(|claim| Some(claim.token) != except);
+        let (Some(wanted), Some(pool)) = (self.extent.units, self.pool) else {
+            let blocker = there().find(|claim| claim.blocks(now));
+            return blocker.map(|claim| Obstacle::Claim(Box::new(claim.clone())));
+        };
+        if let Some(whole) = there().find(|claim| claim.extent.is_whole() && claim.blocks(now)) {
+            return Some(Obstacle::Claim(Box::new(whole.clone())));
+        }
+        let available = self.available(pool, except, now);
+        (available < wanted)
+            .then_some(Obstacle::Units { available: available.max(0), capacity: pool.capacity })
+    }
+
+    /// Makes room: ends what has expired there. Says at which token a claim is to be
+    /// appended, and from whom it takes over. `None`: things are no longer as they were
+    /// read.
+    pub fn clear(
+        &self,
+        turn: &mut Turn,
+        slot_id: &str,
+        except: Option<i64>,
+        by: &str,
+        now: Instant,
+    ) -> Option<(i64, Option<String>)> {
+        let mut previous = None;
+        for claim in &self.active {
+            if Some(claim.token) == except || claim.state(now) != State::Expired {
+                continue;
+            }
+            if !end_expired(turn, slot_id, claim, now, by) {
+                return None;
+            }
+            previous = previous.or_else(|| Some(claim.holder.clone()));
+        }
+        let taken_over = previous.filter(|_| self.extent.units.is_none());
+        Some((self.last_token + 1, taken_over))
+    }
+
+    /// The units that can be had: of the capacity, less what is counted as taken, less
+    /// the most that is taken at any instant of the period; what has expired is free.
+    pub fn available(&self, pool: Pool, except: Option<i64>, now: Instant) -> i32 {
+        let mut free = i64::from(pool.capacity) - i64::from(pool.taken);
+        let mut periods = Vec::new();
+        for claim in self.active.iter().filter(|claim| Some(claim.token) != except) {
+            let expired = claim.state(now) == State::Expired;
+            match (claim.extent.period, claim.extent.units) {
+                (None, Some(units)) if expired => free += i64::from(units),
+                (Some(period), Some(units)) if !expired => periods.push((period, units)),
+                _ => {}
+            }
+        }
+        let free = free - peak(&periods);
+        i32::try_from(free).unwrap_or(if free < 0 { i32::MIN } else { i32::MAX })
+    }
+}
+
+/// Units are claimed of pools, and everything else of slots that are none.
+pub fn fits(slot_id: &str, extent: Extent) -> Result<(), Refusal> {
+    match (extent.units, pool::read(slot_id)) {
+        (Some(_), None) => Err(pool::no_pool(slot_id)),
+        (None, Some(_)) => Err(Refusal::IsPool { slot_id: slot_id.to_owned() }),
+        _ => Ok(()),
+    }
+}
