@@ -415,23 +415,47 @@ fn shortly(statement: &str, got: &Result<Answer, Error>) -> String {
     }
 }
 
+/// Whether a step is rolled back after its answer.
+type Undone = bool;
+
 /// How often each function was answered with each outcome, to see what the sequences reach.
 type Reached = BTreeMap<String, usize>;
 
+/// How a sequence is sent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Sent {
+    StatementByStatement,
+    /// All of it in one transaction, each call in a subtransaction.
+    InOneTransaction,
+}
+
+/// Runs one sequence. A step that is undone is made and judged like the others, then rolled back.
 async fn run_case(
     session: &Session,
     case: u32,
-    steps: &[Step],
-    with_keys: bool,
+    steps: &[(Step, Undone)],
+    sent: Sent,
     reached: &RefCell<Reached>,
 ) -> Result<(), String> {
+    let (before, undo, keep) = match sent {
+        Sent::StatementByStatement => ("BEGIN", "ROLLBACK", "COMMIT"),
+        Sent::InOneTransaction => ("SAVEPOINT call", "ROLLBACK TO call", "RELEASE call"),
+    };
     let names = Names { case };
     let mut model = Model::default();
     let mut trace = String::new();
-    for step in steps {
+    if sent == Sent::InOneTransaction {
+        session.run("ROLLBACK; BEGIN").await;
+    }
+    for (step, is_undone) in steps {
+        let as_before = model.clone();
         let call = names.call(step, &model);
         let expected = model.answer(&call);
         let statement = sql(&call);
+        let is_wrapped = *is_undone || sent == Sent::InOneTransaction;
+        if is_wrapped {
+            session.run(before).await;
+        }
         let got = match session.query_one(&statement, &[]).await {
             Ok(row) => Ok(Answer::of(&row)),
             Err(error) => Err(error),
@@ -442,6 +466,13 @@ async fn run_case(
         };
         trace.push_str(&format!("{statement};\n    -- {said}\n"));
         *reached.borrow_mut().entry(shortly(&statement, &got)).or_default() += 1;
+        if *is_undone {
+            trace.push_str("    -- undone\n");
+            model = as_before;
+        }
+        if is_wrapped {
+            session.run(if *is_undone || got.is_err() { undo } else { keep }).await;
+        }
         if matches!(
             call,
             Call::ClaimSlot { lease: Lease::Short, .. }
@@ -452,20 +483,22 @@ async fn run_case(
         judge(&expected, &got).map_err(|wrong| format!("{wrong}\n{trace}"))?;
 
         let (slots, keys) = model.rows();
-        let tables: &[(&str, Vec<Value>)] = &[(SLOT_ROWS, slots), (KEY_ROWS, keys)];
-        for (query, wanted) in &tables[..if with_keys { 2 } else { 1 }] {
+        for (query, wanted) in [(SLOT_ROWS, slots), (KEY_ROWS, keys)] {
             let prefix = format!("{case}:");
-            let row = session.query_one(*query, &[&prefix]).await.map_err(|e| told(&e))?;
-            let (held, wanted): (Value, _) = (row.get(0), Value::Array(wanted.clone()));
+            let row = session.query_one(query, &[&prefix]).await.map_err(|e| told(&e))?;
+            let (held, wanted): (Value, _) = (row.get(0), Value::Array(wanted));
             if held != wanted {
                 return Err(format!("the table holds {held}\n    and must hold {wanted}\n{trace}"));
             }
         }
     }
+    if sent == Sent::InOneTransaction {
+        session.run("COMMIT").await;
+    }
     Ok(())
 }
 
-fn check(name: &str, step: BoxedStrategy<Step>, with_keys: bool) {
+fn check(name: &str, step: BoxedStrategy<Step>, sent: Sent) {
     let number = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
     let seed: u64 = number("RACES_SEED").unwrap_or_else(|| fastrand::u64(..));
     let cases = number("RACES_CASES").unwrap_or(200) as u32;
@@ -482,15 +515,19 @@ fn check(name: &str, step: BoxedStrategy<Step>, with_keys: bool) {
         TestRunner::new_with_rng(config, TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let case = Cell::new(0);
     let reached = RefCell::default();
-    let result = runner.run(&vec(step, 1..40), |steps| {
+    let result = runner.run(&vec((step, prop::bool::weighted(0.1)), 1..40), |steps| {
         case.set(case.get() + 1);
         runtime
-            .block_on(run_case(&session, case.get(), &steps, with_keys, &reached))
+            .block_on(run_case(&session, case.get(), &steps, sent, &reached))
             .map_err(TestCaseError::fail)
     });
     match result {
         Ok(()) => {
             println!("{:?}", reached.borrow());
+            // Case 31: what a pooler's next client would inherit.
+            let locks = "SELECT count(*) FROM pg_locks
+                         WHERE locktype = 'advisory' AND pid = pg_backend_pid()";
+            assert_eq!(runtime.block_on(session.value::<i64>(locks)), 0);
             runtime.block_on(database.drop());
         }
         Err(TestError::Fail(reason, steps)) => {
@@ -505,10 +542,17 @@ fn check(name: &str, step: BoxedStrategy<Step>, with_keys: bool) {
 
 #[test]
 fn any_sequence_of_slot_calls_answers_as_the_tables_say() {
-    check("sequences_slots", slot_step(), false);
+    check("sequences_slots", slot_step(), Sent::StatementByStatement);
 }
 
 #[test]
 fn any_sequence_of_slot_and_key_calls_answers_as_the_tables_say() {
-    check("sequences_keys", prop_oneof![slot_step(), key_step()].boxed(), true);
+    let step = prop_oneof![slot_step(), key_step()].boxed();
+    check("sequences_keys", step, Sent::StatementByStatement);
+}
+
+#[test]
+fn a_sequence_in_one_transaction_answers_the_same() {
+    let step = prop_oneof![slot_step(), key_step()].boxed();
+    check("sequences_transaction", step, Sent::InOneTransaction);
 }
