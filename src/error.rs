@@ -285,7 +285,7 @@ impl Refusal {
                  BEGIN ISOLATION LEVEL READ COMMITTED."
                 .into(),
             Self::ReadOnly { .. } => "Call it on the primary server, in a READ WRITE \
-                 transaction. check_slot works here."
+                 transaction. check_slot and check_key work here."
                 .into(),
             Self::NotHeld { hint, .. } => (*hint).into(),
             Self::Cron { database, fault } => fault.hint(database),
@@ -344,6 +344,11 @@ impl IdentifierFault {
 }
 
 impl CronFault {
+    /// Whether there is no pg_cron that could have a job for this database.
+    pub fn is_absence(&self) -> bool {
+        !matches!(self, Self::Elsewhere { .. })
+    }
+
     fn message(&self, database: &str) -> String {
         match self {
             Self::NotInstalled { .. } => "pg_cron is not installed on this server".into(),
@@ -373,9 +378,9 @@ impl CronFault {
 
     fn hint(&self, database: &str) -> String {
         let in_conf = format!(
-            "set shared_preload_libraries = 'pg_cron' and cron.database_name = {} in \
-             postgresql.conf, restart the server and, as a superuser in that database, run: \
-             CREATE EXTENSION pg_cron",
+            "in postgresql.conf add pg_cron to shared_preload_libraries and set \
+             cron.database_name = {}, restart the server and, as a superuser in that database, \
+             run: CREATE EXTENSION IF NOT EXISTS pg_cron",
             literal(database)
         );
         match self {
@@ -384,7 +389,7 @@ impl CronFault {
                  scheduler run: {command}",
                 pgrx::pg_sys::PG_MAJORVERSION_NUM
             ),
-            Self::NotLoaded => format!("Beside what they name already, {in_conf}"),
+            Self::NotLoaded => format!("As the server's administrator {in_conf}"),
             Self::NotCreated => format!(
                 "As a superuser in database {} run: CREATE EXTENSION pg_cron",
                 quoted(database)

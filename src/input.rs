@@ -215,6 +215,9 @@ pub struct After {
     pub begun: Option<BegunKey>,
 }
 
+/// The default of the argument `after`, as jsonb writes it.
+const NO_CONDITION: &str = r#"{"ok": true}"#;
+
 /// The facts of a key that begin_key answered `run` for.
 pub struct BegunKey {
     pub key: String,
@@ -227,12 +230,11 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
     #[derive(Deserialize)]
     struct Answered {
         ok: bool,
-        outcome: Option<String>,
-        key: Option<String>,
-        holder: Option<String>,
-        token: Option<i64>,
-        #[serde(default)]
-        replayed: bool,
+        outcome: Option<serde_json::Value>,
+        key: Option<serde_json::Value>,
+        holder: Option<serde_json::Value>,
+        token: Option<serde_json::Value>,
+        replayed: Option<serde_json::Value>,
     }
     // A sub-select that found nothing is NULL, and must not mean "go on".
     let value = value.ok_or(Refusal::Null {
@@ -250,14 +252,18 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
     };
     // A replayed run was begun by an earlier call, and what that one went on to do is not
     // known here.
-    let has_begun = answered.ok && answered.outcome.as_deref() == Some("run") && !answered.replayed;
-    let begun = match (answered.key, answered.holder, answered.token) {
+    let has_begun = answered.ok
+        && answered.outcome.is_some_and(|outcome| outcome == "run")
+        && answered.replayed.is_none();
+    let text = |fact: Option<serde_json::Value>| fact?.as_str().map(str::to_owned);
+    let token = answered.token.and_then(|token| token.as_i64());
+    let begun = match (text(answered.key), text(answered.holder), token) {
         (Some(key), Some(holder), Some(token)) if has_begun => {
             Some(BegunKey { key, holder, token })
         }
         _ => None,
     };
-    let answer = answered.outcome.is_some().then_some(value);
+    let answer = (value.get() != NO_CONDITION).then_some(value);
     Ok(After { ok: answered.ok, answer, begun })
 }
 

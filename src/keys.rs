@@ -313,7 +313,8 @@ impl Entry {
             expires_at: Some(self.lease_expires_at).filter(|_| self.status == Status::Pending),
             finished_at: self.finished_at,
             reason: self.reason.clone(),
-            result: self.result.clone(),
+            // Stored where a result was left out, so that it is told from a lost one.
+            result: self.result.clone().filter(|result| result.get() != "null"),
             ..answer
         }
     }

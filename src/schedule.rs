@@ -56,7 +56,8 @@ fn schedule_reaper(
         literal(&here.database),
         literal(&here.role)
     ))?;
-    here.check_rights()?;
+    here.check_cron_rights()?;
+    here.check_reaper_rights()?;
     let args = [here.job().into(), schedule.as_str().into(), here.command.as_str().into()];
     let job_id: Option<i64> = SCHEDULE.with(|make| make.first(&args, |row| row.must(1)));
     // A superuser sees the jobs of all roles: the reaper is to run once, not once a role.
@@ -84,16 +85,17 @@ fn schedule_reaper(
 fn unschedule_reaper() -> Result<Json, ErrorReport> {
     input::writable("unschedule_reaper")?;
     let here = Here::look(0);
-    let is_loaded = server::setting(CRON_DATABASE).is_some();
-    let jobs = if is_loaded {
-        here.check_cron(&format!(
-            "SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = {}",
-            literal(&here.job())
-        ))?;
-        here.check_rights()?;
-        here.jobs()
-    } else {
-        Vec::new()
+    let elsewhere = format!(
+        "SELECT cron.unschedule(jobid) FROM cron.job WHERE jobname = {}",
+        literal(&here.job())
+    );
+    let jobs = match here.check_cron(&elsewhere) {
+        Ok(()) => {
+            here.check_cron_rights()?;
+            here.jobs()
+        }
+        Err(Refusal::Cron { fault, .. }) if !here.has_cron && fault.is_absence() => Vec::new(),
+        Err(refusal) => Err(refusal)?,
     };
     let answer = match jobs.first() {
         None => Answer::yes(Outcome::Absent, "The reaper was not scheduled."),
@@ -197,14 +199,20 @@ impl Here {
         Err(Refusal::Cron { database: self.database.clone(), fault })
     }
 
-    fn check_rights(&self) -> Result<(), Refusal> {
-        let role = self.role.clone();
-        if !self.may_schedule {
-            Err(Refusal::CronRights { role, database: self.database.clone() })
-        } else if !self.may_reap {
-            Err(Refusal::ReaperRights { role })
-        } else {
-            Ok(())
+    fn check_cron_rights(&self) -> Result<(), Refusal> {
+        match self.may_schedule {
+            true => Ok(()),
+            false => Err(Refusal::CronRights {
+                role: self.role.clone(),
+                database: self.database.clone(),
+            }),
+        }
+    }
+
+    fn check_reaper_rights(&self) -> Result<(), Refusal> {
+        match self.may_reap {
+            true => Ok(()),
+            false => Err(Refusal::ReaperRights { role: self.role.clone() }),
         }
     }
 

@@ -40,7 +40,12 @@ fn release_holder(
     input::writable("release_holder")?;
     let answer = match holder.as_deref() {
         Some(holder) => release_all(holder, reason.as_deref()),
-        None => Answer::yes(Outcome::Released, "No holder was named, so nothing was done."),
+        None => Answer {
+            released: Some(0),
+            in_review: Some(0),
+            keys: Some(0),
+            ..Answer::yes(Outcome::Released, "No holder was named, so nothing was done.")
+        },
     };
     Ok(Json::from(&Answer { holder, ..answer }))
 }
