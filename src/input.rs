@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
+use crate::rows::Image;
 use crate::settings;
 use crate::slots::Period;
 
@@ -63,7 +64,7 @@ fn fault(value: &str) -> Option<IdentifierFault> {
 }
 
 /// A value as an error message can show it: short, on one line.
-fn excerpt(value: &str) -> String {
+pub fn excerpt(value: &str) -> String {
     const MOST_CHARS: usize = 60;
     let shown: String = value.chars().take(MOST_CHARS).flat_map(char::escape_debug).collect();
     let cut = if value.chars().nth(MOST_CHARS).is_some() { "…" } else { "" };
@@ -204,6 +205,38 @@ pub fn json(argument: &'static str, value: Option<Json>) -> Result<Option<Json>,
         }
         _ => Ok(value),
     }
+}
+
+/// Fields of a row and their new values.
+pub fn changes(value: Option<Json>) -> Result<Image, Refusal> {
+    let hint = "Pass a JSON object of the fields to change, such as {\"plan\": \"pro\"}.";
+    let value = json("changes", value)?.ok_or(Refusal::Null { argument: "changes", hint })?;
+    let fault = match Image::parse(value.get()) {
+        Some(changes) if changes.is_empty() => "names no field",
+        Some(changes) => return Ok(changes),
+        None => "is no JSON object",
+    };
+    Err(Refusal::Changes { value: excerpt(value.get()), fault })
+}
+
+/// The names of fields.
+pub fn fields(value: Option<Vec<Option<String>>>) -> Result<Vec<String>, Refusal> {
+    let hint = "Pass the fields as an array, such as ARRAY['plan', 'email'].";
+    let none = Refusal::Null { argument: "fields", hint };
+    let fields: Option<Vec<String>> = value.into_iter().flatten().collect();
+    match fields {
+        Some(mut fields) if !fields.is_empty() => {
+            fields.sort();
+            fields.dedup();
+            Ok(fields)
+        }
+        _ => Err(none),
+    }
+}
+
+/// Yes or no.
+pub fn choice(argument: &'static str, value: Option<bool>) -> Result<bool, Refusal> {
+    value.ok_or(Refusal::Null { argument, hint: "Write true or false, or leave it out." })
 }
 
 /// An earlier answer, given as the argument `after`.
