@@ -89,6 +89,9 @@ pub enum Refusal {
     #[error("invalid changes: {value}")]
     Changes { value: String, fault: &'static str },
 
+    #[error("fields must name a field")]
+    NoFields,
+
     #[error("invalid row_id of table {table}: {row_id}")]
     RowId { table: String, row_id: String, reason: String, key: Vec<(String, String)> },
 
@@ -101,7 +104,7 @@ pub enum Refusal {
     #[error("row {row_id} of table {table} was not written")]
     NotWritten { table: String, row_id: String },
 
-    #[error("stale update of row {row_id} of table {table}: it has version {had}, and the update {}",
+    #[error("stale update of row {row_id} of table {table}: it has version {had}, and the update carries {}",
             version.map_or("none".into(), |version| format!("version {version}")))]
     Stale { table: String, row_id: String, version: Option<i64>, had: i64, moved: Vec<Mark> },
 
@@ -204,7 +207,7 @@ impl Refusal {
             Self::IsPool { .. } | Self::NoPool { .. } => {
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
             }
-            Self::Changes { .. } | Self::RowId { .. } | Self::Value { .. } => {
+            Self::Changes { .. } | Self::NoFields | Self::RowId { .. } | Self::Value { .. } => {
                 Code::ERRCODE_INVALID_PARAMETER_VALUE
             }
             Self::Field { fault: FieldFault::Unknown { .. }, .. } => Code::ERRCODE_UNDEFINED_COLUMN,
@@ -312,6 +315,9 @@ impl Refusal {
             Self::Table { table, fault } => fault.detail(table),
             Self::Changes { fault, .. } => {
                 format!("The argument changes {fault}: nothing was done.")
+            }
+            Self::NoFields => {
+                "The argument fields is NULL, is empty, or has NULL in it: nothing was done.".into()
             }
             Self::RowId { row_id, reason, .. } => {
                 format!("The argument row_id is {row_id}: {reason}.")
@@ -425,6 +431,7 @@ impl Refusal {
                  {\"plan\": \"pro\"}; in n8n, JSON.stringify({ plan: $json.plan }), which leaves \
                  out what is undefined."
                 .into(),
+            Self::NoFields => "Pass the fields as an array, such as ARRAY['plan', 'email'].".into(),
             Self::RowId { key, .. } => match key.as_slice() {
                 [(column, type_name)] => {
                     format!("Pass the value of the key, {column}, of type {type_name}.")

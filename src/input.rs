@@ -221,8 +221,6 @@ pub fn changes(value: Option<Json>) -> Result<Image, Refusal> {
 
 /// The names of fields.
 pub fn fields(value: Option<Vec<Option<String>>>) -> Result<Vec<String>, Refusal> {
-    let hint = "Pass the fields as an array, such as ARRAY['plan', 'email'].";
-    let none = Refusal::Null { argument: "fields", hint };
     let fields: Option<Vec<String>> = value.into_iter().flatten().collect();
     match fields {
         Some(mut fields) if !fields.is_empty() => {
@@ -230,7 +228,7 @@ pub fn fields(value: Option<Vec<Option<String>>>) -> Result<Vec<String>, Refusal
             fields.dedup();
             Ok(fields)
         }
-        _ => Err(none),
+        _ => Err(Refusal::NoFields),
     }
 }
 

@@ -31,7 +31,7 @@ pub fn default_lease_ms() -> i64 {
     DEFAULT_LEASE_MS.get().into()
 }
 
-/// How long ended claims and finished keys are kept.
+/// How long ended claims, finished keys and the history of rows are kept.
 pub fn retention_ms() -> i64 {
     i64::from(RETENTION_MIN.get()) * 60 * 1000
 }
@@ -97,7 +97,7 @@ pub fn init() {
     // A superuser's, so that nobody who may call the reaper can make it delete the history.
     GucRegistry::define_int_guc(
         c"pg_claims.retention",
-        c"How long reap_stale_claims keeps ended claims and finished keys.",
+        c"How long reap_stale_claims keeps ended claims, finished keys and the history of rows.",
         c"A slot's last claim is kept for ever, and nothing younger than an hour is deleted.",
         &RETENTION_MIN,
         60,

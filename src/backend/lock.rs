@@ -76,6 +76,8 @@ fn take(_: &pg_sys::LOCKTAG) -> bool {
 /// What a lock of a table keeps out.
 #[derive(Clone, Copy)]
 pub enum TableLock {
+    /// Nobody who writes, but whoever wants a lock of the others.
+    Rows,
     /// Those who write, or have locked rows.
     Writers,
     /// Everybody.
@@ -86,6 +88,7 @@ pub enum TableLock {
 /// for it would make all who come later wait too.
 pub fn try_lock_table(table: pg_sys::Oid, lock: TableLock) -> bool {
     let mode = match lock {
+        TableLock::Rows => pg_sys::RowExclusiveLock,
         TableLock::Writers => pg_sys::ExclusiveLock,
         TableLock::All => pg_sys::AccessExclusiveLock,
     };

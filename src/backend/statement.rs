@@ -17,6 +17,8 @@ use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::CaughtError;
 use pgrx::{FromDatum, PgSqlErrorCode, PgTryBuilder, pg_sys};
 
+use super::tuple::datum_to_json;
+
 /// One SQL statement, prepared at its first use in a backend and kept.
 pub struct Statement {
     sql: &'static str,
@@ -51,6 +53,17 @@ impl Row {
             let value = pg_sys::SPI_getbinval(self.tuple, self.shape, number, &mut is_null);
             T::from_polymorphic_datum(value, is_null, pg_sys::SPI_gettypeid(self.shape, number))
         }
+    }
+
+    /// A column that is a whole row itself, as PostgreSQL's row_to_json writes it.
+    pub fn json_of_row(&self, number: i32) -> String {
+        let mut is_null = true;
+        // SAFETY: as in `get`; the column is of a composite type, as the statement says.
+        let row = unsafe {
+            let row = pg_sys::SPI_getbinval(self.tuple, self.shape, number, &mut is_null);
+            (!is_null).then_some(row)
+        };
+        datum_to_json(row)
     }
 
     /// The value of a column that is NOT NULL.

@@ -7,7 +7,11 @@ use pgrx::{IntoDatum, direct_function_call_as_datum};
 /// A row as PostgreSQL's row_to_json writes it. It may run a cast to json that belongs to
 /// a type of the table's owner, so never call it with more rights than the writer has.
 pub fn row_to_json<A: WhoAllocated>(row: PgHeapTuple<'_, A>) -> String {
-    let row = row.into_composite_datum();
+    datum_to_json(row.into_composite_datum())
+}
+
+/// The same for a composite value.
+pub(super) fn datum_to_json(row: Option<pg_sys::Datum>) -> String {
     // SAFETY: the argument is a composite value, and the result a text (json is one).
     let json = unsafe {
         let json = direct_function_call_as_datum(pg_sys::row_to_json, &[row]);

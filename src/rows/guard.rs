@@ -32,6 +32,9 @@ fn guard<'a>(trigger: &'a PgTrigger<'a>) -> Result<NewRow<'a>, Refusal> {
     let Some(mut row) = new_row(trigger) else { return Ok(None) };
     let tracked = tracked_of(trigger)?;
     let (old, Some(new)) = images(trigger) else { return Ok(None) };
+    if new.get(&tracked.version_column).is_none() {
+        return Err(no_version(&tracked));
+    }
     let given = new.integer(&tracked.version_column);
     let version = match old {
         Some(old) => updated_version(&tracked, &old, &new, given)?,
@@ -43,9 +46,14 @@ fn guard<'a>(trigger: &'a PgTrigger<'a>) -> Result<NewRow<'a>, Refusal> {
         },
     };
     if given != Some(version) && !set_integer(&mut row, &tracked.version_column, version) {
-        return Err(Refusal::NoVersion { table: tracked.name, column: tracked.version_column });
+        return Err(no_version(&tracked));
     }
     Ok(Some(row))
+}
+
+fn no_version(tracked: &Tracked) -> Refusal {
+    let (table, column) = (tracked.name.clone(), tracked.version_column.clone());
+    Refusal::NoVersion { table, column }
 }
 
 /// The version that a row has after an UPDATE.

@@ -120,7 +120,7 @@ pub fn record(tracked: &Tracked, author: &Author, row_id: &str, change: &Change)
         kept(&change.old).into(),
         kept(&change.new).into(),
         author.writer.as_str().into(),
-        clock::now().into(),
+        author.at.into(),
         author.note.clone().into(),
         author.is_forced.into(),
     ];
@@ -134,7 +134,7 @@ pub fn mark(tracked: &Tracked, author: &Author, row_id: &str, version: i64, fiel
         row_id.into(),
         version.into(),
         author.writer.as_str().into(),
-        clock::now().into(),
+        author.at.into(),
         fields.to_vec().into(),
     ];
     as_owner(|| MARK_FIELDS.with(|mark| mark.run(&args)));
@@ -182,7 +182,7 @@ statement! {
 
 /// Writes down that all rows are gone.
 pub fn record_truncate(tracked: &Tracked, author: &Author) {
-    let args = [tracked.table.into(), author.writer.as_str().into(), clock::now().into()];
+    let args = [tracked.table.into(), author.writer.as_str().into(), author.at.into()];
     as_owner(|| TRUNCATE.with(|truncate| truncate.run(&args)));
 }
 
@@ -265,4 +265,28 @@ pub fn owners(tracked: &Tracked, fields: &[String]) -> Vec<Owned> {
 pub fn take_over(tracked: &Tracked, fields: &[String], writer: &str) {
     let args = [tracked.table.into(), fields.to_vec().into(), writer.into(), clock::now().into()];
     as_owner(|| TAKE_OVER.with(|take| take.run(&args)));
+}
+
+statement! {
+    PURGE_HISTORY = "DELETE FROM claims.row_history WHERE changed_at < $1";
+
+    /// What is left of tables that have been dropped.
+    PURGE_DROPPED =
+        "WITH dropped AS (
+             DELETE FROM claims.tracked_tables AS tracked
+             WHERE NOT EXISTS (SELECT FROM pg_class WHERE oid = tracked.table_name)
+             RETURNING table_name),
+         fields AS (DELETE FROM claims.row_fields AS field USING dropped
+                    WHERE field.table_name = dropped.table_name),
+         history AS (DELETE FROM claims.row_history AS entry USING dropped
+                     WHERE entry.table_name = dropped.table_name)
+         DELETE FROM claims.field_owners AS owned USING dropped
+         WHERE owned.table_name = dropped.table_name";
+}
+
+/// Deletes what nobody asks for any more: the history before `oldest`, and all about
+/// tables that are not there.
+pub fn purge(oldest: Instant) {
+    PURGE_HISTORY.with(|purge| purge.run(&[oldest.into()]));
+    PURGE_DROPPED.with(|purge| purge.run(&[]));
 }

@@ -28,4 +28,4 @@ mod track;
 mod writing;
 
 pub use image::Image;
-pub use ledger::Mark;
+pub use ledger::{Mark, purge};

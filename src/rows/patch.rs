@@ -12,7 +12,8 @@ use super::image::Image;
 use super::ledger::{self, Mark};
 use super::target::{Key, Target};
 use super::writing::{Author, Writing};
-use crate::backend::lock::Subject;
+use crate::backend::clock;
+use crate::backend::lock::{Subject, TableLock, try_lock_table};
 use crate::backend::value::{AnyIdentifier, Json, Table};
 use crate::error::Refusal;
 use crate::input;
@@ -105,6 +106,7 @@ fn patch_row(
         writer: input::name("writer", writer)?,
         note: input::json("note", note)?,
         is_forced: input::choice("force", force)?,
+        at: clock::now(),
     };
     let is_merging = input::choice("merge", merge)?;
     let may_create = input::choice("create_if_absent", create_if_absent)? && base == 0;
@@ -154,7 +156,7 @@ impl Patch {
         }
     }
 
-    /// `None` to look again: somebody has locked the row, or is making it.
+    /// `None` to look again: somebody has locked the row or its table, or is making the row.
     fn attempt(&self) -> Result<Option<Answer>, Refusal> {
         let Some(row) = self.target.read(&self.key)? else {
             return Ok(match self.may_create {
@@ -164,6 +166,10 @@ impl Patch {
         };
         if let Decision::Answer(answer) = self.decide(&row) {
             return Ok(Some(answer));
+        }
+        // The row's lock needs the table's, for which the statement itself would wait.
+        if !try_lock_table(self.target.tracked.table.0, TableLock::Rows) {
+            return Ok(None);
         }
         let Some(row) = self.target.read_locked(&self.key) else {
             return Ok(None);

@@ -20,6 +20,10 @@ use crate::statement;
 pub struct Target {
     pub tracked: Tracked,
     columns: Vec<Column>,
+    /// What the statements call a row of the table, and the row of changes: names that no
+    /// column has.
+    row: String,
+    change: String,
 }
 
 struct Column {
@@ -71,7 +75,19 @@ impl Target {
                 })
             })
         });
-        Ok(Self { tracked, columns })
+        if !columns.iter().any(|column| column.name == tracked.version_column) {
+            let (table, column) = (tracked.name, tracked.version_column);
+            return Err(Refusal::NoVersion { table, column });
+        }
+        let free = |name: &str| {
+            let mut name = name.to_owned();
+            while columns.iter().any(|column| column.name == name) {
+                name.push('_');
+            }
+            name
+        };
+        let (row, change) = (free("tracked_row"), free("change"));
+        Ok(Self { tracked, columns, row, change })
     }
 
     /// Refuses a field that is not there, or that is not for anybody to change.
@@ -109,14 +125,15 @@ impl Target {
             self.check_field(&field)?;
             let change = Json::from(&changes.only(|name| name == field));
             let statement = Dynamic(format!(
-                "SELECT pg_catalog.row_to_json(change.*)::pg_catalog.text FROM {}",
+                "SELECT {} FROM {}",
+                self.change,
                 self.changed_columns(std::slice::from_ref(&field), 1)
             ));
-            let read = || in_plain_text(|| statement.first(&[change.clone().into()], image));
+            let read = || statement.first(&[change.clone().into()], image);
             let value = catch_data_error(read).map_err(|reason| Refusal::Value {
                 field: field.clone(),
                 type_name: self.column(&field).type_name.clone(),
-                value: excerpt(changes.json(&field).get()),
+                value: excerpt(&changes.get(&field).map(text_of).unwrap_or_default()),
                 reason,
             })?;
             let value = value.unwrap_or_default();
@@ -133,42 +150,41 @@ impl Target {
     /// The same, locked to the end of the transaction. `None` also when somebody else has
     /// locked it.
     pub fn read_locked(&self, key: &Key) -> Option<Image> {
-        self.look(key, "FOR NO KEY UPDATE OF tracked SKIP LOCKED")
+        self.look(key, &format!("FOR NO KEY UPDATE OF {} SKIP LOCKED", self.row))
     }
 
     fn look(&self, key: &Key, lock: &str) -> Option<Image> {
-        let statement = Dynamic(format!(
-            "SELECT pg_catalog.row_to_json(tracked.*)::pg_catalog.text FROM {} AS tracked WHERE {} {lock}",
-            self.tracked.name,
-            self.is_key(1)
-        ));
-        in_plain_text(|| statement.first(&key.args(), image))
+        let Self { tracked, row, .. } = self;
+        let (table, is_key) = (&tracked.name, self.is_key(1));
+        Dynamic(format!("SELECT {row} FROM {table} AS {row} WHERE {is_key} {lock}"))
+            .first(&key.args(), image)
     }
 
     /// Changes the fields of a row that has a version; the row as it is then, `None` when
     /// it was not to be had.
     pub fn update(&self, key: &Key, version: i64, changes: &Image) -> Option<Image> {
         let fields = changes.fields();
+        let Self { tracked, row, change, .. } = self;
         let set: Vec<String> =
-            fields.iter().map(|field| format!("{0} = change.{0}", quoted(field))).collect();
+            fields.iter().map(|field| format!("{0} = {change}.{0}", quoted(field))).collect();
         let statement = Dynamic(format!(
-            "UPDATE {} AS tracked SET {} FROM {} \
-             WHERE {} AND tracked.{} OPERATOR(pg_catalog.=) $2 \
-             RETURNING pg_catalog.row_to_json(tracked.*)::pg_catalog.text",
-            self.tracked.name,
+            "UPDATE {} AS {row} SET {} FROM {} \
+             WHERE {} AND {row}.{} OPERATOR(pg_catalog.=) $2 RETURNING {row}",
+            tracked.name,
             set.join(", "),
             self.changed_columns(&fields, 1),
             self.is_key(3),
-            quoted(&self.tracked.version_column)
+            quoted(&tracked.version_column)
         ));
         let mut args = vec![Json::from(changes).into(), version.into()];
         args.extend(key.args());
-        in_plain_text(|| statement.first(&args, image))
+        statement.first(&args, image)
     }
 
     /// Makes a row; `None` when one of its key is there.
     pub fn insert(&self, key: &Key, changes: &Image) -> Option<Image> {
         let fields = changes.fields();
+        let Self { tracked, row, change, .. } = self;
         let columns: Vec<String> = self
             .key()
             .map(|column| quoted(&column.name))
@@ -178,19 +194,18 @@ impl Target {
             .key()
             .enumerate()
             .map(|(n, column)| format!("CAST(${} AS {})", n + 2, column.base_type))
-            .chain(fields.iter().map(|field| format!("change.{}", quoted(field))))
+            .chain(fields.iter().map(|field| format!("{change}.{}", quoted(field))))
             .collect();
         let statement = Dynamic(format!(
-            "INSERT INTO {} AS tracked ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING \
-             RETURNING pg_catalog.row_to_json(tracked.*)::pg_catalog.text",
-            self.tracked.name,
+            "INSERT INTO {} AS {row} ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING RETURNING {row}",
+            tracked.name,
             columns.join(", "),
             values.join(", "),
             self.changed_columns(&fields, 1)
         ));
         let mut args = vec![Json::from(changes).into()];
         args.extend(key.args());
-        in_plain_text(|| statement.first(&args, image))
+        statement.first(&args, image)
     }
 
     /// The key that a caller means.
@@ -253,7 +268,8 @@ impl Target {
             .enumerate()
             .map(|(n, column)| {
                 format!(
-                    "tracked.{} {} CAST(${} AS {})",
+                    "{}.{} {} CAST(${} AS {})",
+                    self.row,
                     quoted(&column.name),
                     column.key_operator.as_deref().unwrap_or("OPERATOR(pg_catalog.=)"),
                     first + n,
@@ -270,7 +286,11 @@ impl Target {
             .iter()
             .map(|field| format!("{} {}", quoted(field), self.column(field).type_name))
             .collect();
-        format!("pg_catalog.jsonb_to_record(${parameter}) AS change ({})", columns.join(", "))
+        format!(
+            "pg_catalog.jsonb_to_record(${parameter}) AS {} ({})",
+            self.change,
+            columns.join(", ")
+        )
     }
 }
 
@@ -291,7 +311,7 @@ pub const NO_TABLE: Refusal = Refusal::Null {
     hint: "Write the name of the table, such as 'customers' or 'crm.customers'.",
 };
 
-/// The row in the first column of a result.
+/// The row that is the first column of a result.
 fn image(row: &Row) -> Image {
-    Image::parse(&row.must::<String>(1)).expect("a row's JSON is an object")
+    Image::parse(&in_plain_text(|| row.json_of_row(1))).expect("a row's JSON is an object")
 }

@@ -224,7 +224,11 @@ impl Place {
 
     fn create_triggers(&self) {
         for (name, what) in TRIGGERS {
-            Dynamic(format!("CREATE TRIGGER {name} {}", what.replace("TABLE", &self.name))).run();
+            Dynamic(format!(
+                "CREATE OR REPLACE TRIGGER {name} {}",
+                what.replace("TABLE", &self.name)
+            ))
+            .run();
         }
     }
 }
@@ -260,7 +264,6 @@ fn track(place: &Place, column: &str, keep_values: Option<bool>) -> Result<Answe
         // Whatever is there is of a table that is gone, and that had this one's number.
         as_owner(|| FORGET.with(|forget| forget.run(&[table.into()])));
     }
-    place.drop_triggers();
     place.create_triggers();
     let role = session_role();
     let args = [

@@ -2,8 +2,9 @@
 
 use std::cell::RefCell;
 
+use crate::backend::clock;
 use crate::backend::rights::session_role;
-use crate::backend::value::{Json, Table};
+use crate::backend::value::{Instant, Json, Table};
 use crate::error::Refusal;
 use crate::input;
 use crate::settings;
@@ -15,6 +16,8 @@ pub struct Author {
     pub note: Option<Json>,
     /// Whether it takes fields over from their owners.
     pub is_forced: bool,
+    /// When: one time for all that is written down of a change.
+    pub at: Instant,
 }
 
 thread_local! {
@@ -47,12 +50,12 @@ impl Author {
     pub fn here(table: Table) -> Result<Self, Refusal> {
         if let Some((patched, author)) = PATCH.with_borrow(Clone::clone) {
             let is_forced = author.is_forced && patched == table;
-            return Ok(Self { is_forced, ..author });
+            return Ok(Self { is_forced, at: clock::now(), ..author });
         }
         let writer = match settings::writer() {
             Some(writer) => input::name("pg_claims.writer", Some(writer))?,
             None => session_role(),
         };
-        Ok(Self { writer, note: None, is_forced: false })
+        Ok(Self { writer, note: None, is_forced: false, at: clock::now() })
     }
 }
