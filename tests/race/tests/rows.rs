@@ -16,6 +16,8 @@ const FIELDS: [&str; 4] = ["plan", "email", "phone", "note"];
 /// A change that patch_row has acknowledged.
 struct Applied {
     row: i64,
+    /// The version that the writer had seen.
+    base: i64,
     version: i64,
     field: &'static str,
     value: String,
@@ -55,10 +57,11 @@ async fn work(session: Session, number: usize) -> Vec<Applied> {
             let answer = patch(&session, &writer, row, field, &value, version).await;
             match answer["outcome"].as_str().unwrap() {
                 "applied" | "merged" => {
+                    let base = version;
                     let version = answer["version"].as_i64().unwrap();
                     assert_eq!(answer["row"][field], value.as_str(), "{answer}");
                     let writer = writer.clone();
-                    applied.push(Applied { row, version, field, value, writer });
+                    applied.push(Applied { row, base, version, field, value, writer });
                     break;
                 }
                 "conflict" => {
@@ -118,6 +121,14 @@ async fn every_acknowledged_change_is_in_the_history_and_in_the_row_unless_a_lat
         if change.version > entry.version {
             *entry = change;
         }
+    }
+    // Nobody has replaced a value that they had not seen.
+    for change in &applied {
+        let unseen = applied.iter().find(|other| {
+            (other.row, other.field) == (change.row, change.field)
+                && (change.base + 1..change.version).contains(&other.version)
+        });
+        assert!(unseen.is_none(), "{} had not seen {}", change.value, unseen.unwrap().value);
     }
     // The row has the last of them, and its version counts them all.
     for ((row, field), change) in last {
