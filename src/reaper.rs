@@ -77,7 +77,7 @@ fn reap(older_than_ms: i64) -> Answer {
     let now = clock::now();
     let latest = now.plus_ms(-older_than_ms);
     let mut ended = end_expired(now, latest);
-    let (units_expired, units_skipped) = pool::reap(latest, "reaper");
+    let (units_expired, units_skipped) = pool::reap(latest, now, "reaper");
     ended.expired += units_expired;
     ended.skipped += units_skipped;
     let keys_overdue = count_overdue_keys(now);

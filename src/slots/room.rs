@@ -145,9 +145,14 @@ impl Room {
         by: &str,
         now: Instant,
     ) -> Option<(i64, Option<String>)> {
+        let expired = |claim: &&Claim| claim.state(now) == State::Expired;
+        let counted: i64 = self.active.iter().filter(expired).map(Claim::counted_units).sum();
+        if counted > 0 && pool::give_back(turn, slot_id, now, now, by).1 < counted {
+            return None;
+        }
         let mut previous = None;
-        for claim in &self.active {
-            if Some(claim.token) == except || claim.state(now) != State::Expired {
+        for claim in self.active.iter().filter(expired) {
+            if Some(claim.token) == except || claim.counted_units() > 0 {
                 continue;
             }
             if !end_expired(turn, slot_id, claim, now, by) {
