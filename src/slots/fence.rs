@@ -8,6 +8,7 @@ use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant};
 use crate::error::Refusal;
 use crate::input;
+use crate::outcome::Outcome;
 use crate::statement;
 use crate::turn::Patience;
 
@@ -103,8 +104,16 @@ impl Fence {
         const OVER: (&str, &str) = ("The lease is over.", CLAIM_AGAIN);
         let mut patience = Patience::for_lock();
         loop {
-            let unknown = ("The holder has no such claim of this slot.", CLAIM_AGAIN);
-            let claim = own_claim(&self.slot_id, &self.holder, self.token).map_err(|_| unknown)?;
+            let claim =
+                own_claim(&self.slot_id, &self.holder, self.token).map_err(
+                    |answer| match answer.outcome {
+                        Outcome::Ambiguous => (
+                            "The holder has several claims of this slot.",
+                            "Say which one by its token.",
+                        ),
+                        _ => ("The holder has no such claim of this slot.", CLAIM_AGAIN),
+                    },
+                )?;
             match claim.state(clock::now()) {
                 State::Running => {}
                 State::Expired => return Err(OVER),

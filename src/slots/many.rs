@@ -8,7 +8,7 @@ use pgrx::prelude::*;
 use serde::Deserialize;
 
 use super::Claim;
-use super::claim::{Lease, Wanted, answer};
+use super::claim::{Lease, Order, Wanted};
 use super::extent::Extent;
 use super::settle::{Call, confirm, release};
 use crate::backend::lock::Subject;
@@ -64,7 +64,7 @@ fn claim_many(
             lease: lease.clone(),
         })
         .collect();
-    Ok(answer(&wanted, wait_ms, after)?)
+    Ok(Order::Many(wanted).answer(wait_ms, after)?)
 }
 
 /// Confirms several claims at once: all are booked, or none is.
@@ -238,9 +238,13 @@ fn settle_all(
                 Some(answer) if answer.ok => {
                     answers.push(Json::from(&Answer { slot_id, ..answer }))
                 }
-                refused => {
-                    turn.undo();
+                refused if answers.is_empty() => {
                     return refused.map(|refused| Err(Answer { slot_id, ..refused }));
+                }
+                refused => {
+                    // What was written keeps its locks, and nobody sleeps with those.
+                    turn.undo();
+                    return Some(Err(Answer { slot_id, ..refused.unwrap_or_else(Answer::busy) }));
                 }
             }
         }

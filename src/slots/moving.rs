@@ -85,11 +85,12 @@ fn move_to(
             ..claim.clone()
         })
         .filter(|moved| append(turn, &call.slot_id, moved));
-    match moved {
-        Some(moved) => Some(moved.tell(Answer::yes(Outcome::Moved, "The claim is moved."), now)),
+    Some(match moved {
+        Some(moved) => moved.tell(Answer::yes(Outcome::Moved, "The claim is moved."), now),
         None => {
+            // What was written keeps its locks, and nobody sleeps with those.
             turn.undo();
-            None
+            Answer::busy()
         }
-    }
+    })
 }

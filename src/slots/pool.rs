@@ -67,9 +67,12 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
         let now = clock::now();
         let room = Room::read(slot_id, Extent::WHOLE, now);
         if let Some(blocker) = room.active.iter().find(|claim| claim.blocks(now)) {
-            let message = "The slot is claimed as a whole; it can become a pool when that is over.";
+            let message =
+                "Claims of the slot are not of units; it can become a pool when they are over.";
             return Some(Answer {
                 held_by: Some(blocker.holder.clone()),
+                starts_at: blocker.extent.period.map(|period| period.from),
+                ends_at: blocker.extent.period.map(|period| period.to),
                 status: Some(blocker.told_status(now).word()),
                 ..Answer::no(Outcome::Taken, message)
             });

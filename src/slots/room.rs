@@ -36,7 +36,8 @@ statement! {
          WHERE slot_id = $1 AND ended_at IS NULL AND period IS NOT NULL AND units IS NULL
          UNION ALL
          (SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)");
+          WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)
+         ORDER BY lower, token");
 
     /// A claim of a period meets the open claim of the whole, and those that overlap. In
     /// one statement with the last token: the two must be of one moment.
