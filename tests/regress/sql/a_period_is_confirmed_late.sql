@@ -14,67 +14,67 @@ END
 $$;
 
 -- Nobody has ended it.
-SELECT pg_temp.expired_period('booth 1', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
-SELECT facts(confirm_slot('booth 1', 'h1', 1, '{"event": "e1"}'));
-SELECT * FROM claims_of('booth 1');
+SELECT pg_temp.expired_period('salon 1', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT facts(confirm_slot('salon 1', 'h1', 1, '{"event": "e1"}'));
+SELECT * FROM claims_of('salon 1');
 
 -- The reaper has, and others have what lies beside it.
-SELECT pg_temp.expired_period('booth 2', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT pg_temp.expired_period('salon 2', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
 SELECT reap_stale_claims() ->> 'outcome' AS outcome;
-SELECT claim_period('booth 2', 'h2', '2031-01-02T08:00Z', '2031-01-02T09:00Z', ttl => '1 hour') ->> 'outcome' AS before,
-       claim_period('booth 2', 'h3', '2031-01-02T10:00Z', '2031-01-02T11:00Z', ttl => '1 hour') ->> 'outcome' AS after;
-SELECT facts(extend_slot('booth 2', 'h1', 1));
-SELECT facts(confirm_slot('booth 2', 'h1', 1, '{"event": "e1"}'));
-SELECT facts(confirm_slot('booth 2', 'h1', 1));
-SELECT * FROM claims_of('booth 2');
-SELECT facts(claim_period('booth 2', 'h4', '2031-01-02T09:30Z', '2031-01-02T09:45Z'));
+SELECT claim_period('salon 2', 'h2', '2031-01-02T08:00Z', '2031-01-02T09:00Z', ttl => '1 hour') ->> 'outcome' AS before,
+       claim_period('salon 2', 'h3', '2031-01-02T10:00Z', '2031-01-02T11:00Z', ttl => '1 hour') ->> 'outcome' AS after;
+SELECT facts(extend_slot('salon 2', 'h1', 1));
+SELECT facts(confirm_slot('salon 2', 'h1', 1, '{"event": "e1"}'));
+SELECT facts(confirm_slot('salon 2', 'h1', 1));
+SELECT * FROM claims_of('salon 2');
+SELECT facts(claim_period('salon 2', 'h4', '2031-01-02T09:30Z', '2031-01-02T09:45Z'));
 -- From the old token on.
-SELECT facts(cancel_slot('booth 2', 'desk', 1));
-SELECT facts(confirm_slot('booth 2', 'h1', 1));
+SELECT facts(cancel_slot('salon 2', 'desk', 1));
+SELECT facts(confirm_slot('salon 2', 'h1', 1));
 
 -- Another has it: lost, to whom, since when and for which time.
-SELECT pg_temp.expired_period('booth 3', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
-SELECT claim_period('booth 3', 'h2', '2031-01-02T09:45Z', '2031-01-02T10:45Z', ttl => '1 hour') ->> 'outcome' AS outcome;
-SELECT facts(confirm_slot('booth 3', 'h1', 1));
-SELECT facts(release_slot('booth 3', 'h1', 1));
-SELECT facts(extend_slot('booth 3', 'h1', 1));
-SELECT facts(move_period('booth 3', 'h1', 1, '2031-01-03T09:00Z', '2031-01-03T10:00Z'));
-SELECT facts(resolve_slot('booth 3', 'h1', 1, 'booked'));
-SELECT facts(cancel_slot('booth 3', 'desk', 1));
+SELECT pg_temp.expired_period('salon 3', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT claim_period('salon 3', 'h2', '2031-01-02T09:45Z', '2031-01-02T10:45Z', ttl => '1 hour') ->> 'outcome' AS outcome;
+SELECT facts(confirm_slot('salon 3', 'h1', 1));
+SELECT facts(release_slot('salon 3', 'h1', 1));
+SELECT facts(extend_slot('salon 3', 'h1', 1));
+SELECT facts(move_period('salon 3', 'h1', 1, '2031-01-03T09:00Z', '2031-01-03T10:00Z'));
+SELECT facts(resolve_slot('salon 3', 'h1', 1, 'booked'));
+SELECT facts(cancel_slot('salon 3', 'desk', 1));
 SELECT (answer->>'lost_since')::timestamptz = c.claimed_at AS since
-  FROM confirm_slot('booth 3', 'h1', 1) AS answer, claims.slot_claims AS c WHERE c.slot_id = 'booth 3' AND c.token = 2;
-SELECT * FROM claims_of('booth 3');
+  FROM confirm_slot('salon 3', 'h1', 1) AS answer, claims.slot_claims AS c WHERE c.slot_id = 'salon 3' AND c.token = 2;
+SELECT * FROM claims_of('salon 3');
 -- When the other has gone, it may be confirmed after all.
-SELECT release_slot('booth 3', 'h2', 2) ->> 'outcome' AS outcome;
-SELECT facts(release_slot('booth 3', 'h1', 1)) ->> 'outcome' AS outcome;
-SELECT facts(confirm_slot('booth 3', 'h1', 1)) ->> 'outcome' AS outcome;
+SELECT release_slot('salon 3', 'h2', 2) ->> 'outcome' AS outcome;
+SELECT facts(release_slot('salon 3', 'h1', 1)) ->> 'outcome' AS outcome;
+SELECT facts(confirm_slot('salon 3', 'h1', 1)) ->> 'outcome' AS outcome;
 
 -- Only another's expired claim is there: it ends.
-SELECT pg_temp.expired_period('booth 4', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
-SELECT pg_temp.expired_period('booth 4', 'h2', '2031-01-02T09:30Z', '2031-01-02T10:30Z');
-SELECT facts(confirm_slot('booth 4', 'h1', 1)) ->> 'outcome' AS outcome;
-SELECT token, holder, status, origin, ended_by FROM claims.slot_claims WHERE slot_id = 'booth 4' ORDER BY token;
-SELECT facts(confirm_slot('booth 4', 'h2', 2)) ->> 'lost_to' AS lost_to;
+SELECT pg_temp.expired_period('salon 4', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT pg_temp.expired_period('salon 4', 'h2', '2031-01-02T09:30Z', '2031-01-02T10:30Z');
+SELECT facts(confirm_slot('salon 4', 'h1', 1)) ->> 'outcome' AS outcome;
+SELECT token, holder, status, origin, ended_by FROM claims.slot_claims WHERE slot_id = 'salon 4' ORDER BY token;
+SELECT facts(confirm_slot('salon 4', 'h2', 2)) ->> 'lost_to' AS lost_to;
 
 -- The winner may be the holder itself.
-SELECT pg_temp.expired_period('booth 5', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
-SELECT claim_period('booth 5', 'h1', '2031-01-02T09:30Z', '2031-01-02T10:30Z', ttl => '1 hour') ->> 'outcome' AS outcome;
-SELECT facts(confirm_slot('booth 5', 'h1', 1));
-SELECT facts(confirm_slot('booth 5', 'h1')) ->> 'token' AS token;
+SELECT pg_temp.expired_period('salon 5', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT claim_period('salon 5', 'h1', '2031-01-02T09:30Z', '2031-01-02T10:30Z', ttl => '1 hour') ->> 'outcome' AS outcome;
+SELECT facts(confirm_slot('salon 5', 'h1', 1));
+SELECT facts(confirm_slot('salon 5', 'h1')) ->> 'token' AS token;
 
 -- Released by an error workflow, or resolved as released.
-SELECT claim_period('booth 6', 'run of booth 6', '2031-01-02T09:00Z', '2031-01-02T10:00Z') ->> 'outcome' AS outcome,
-       release_holder('run of booth 6') ->> 'released' AS released;
-SELECT facts(confirm_slot('booth 6', 'run of booth 6', 1)) ->> 'outcome' AS outcome;
-SELECT pg_temp.expired_period('booth 7', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z', 'review');
-SELECT resolve_slot('booth 7', 'h1', 1, 'released') ->> 'outcome' AS outcome;
-SELECT facts(confirm_slot('booth 7', 'h1', 1)) ->> 'outcome' AS outcome;
+SELECT claim_period('salon 6', 'run of salon 6', '2031-01-02T09:00Z', '2031-01-02T10:00Z') ->> 'outcome' AS outcome,
+       release_holder('run of salon 6') ->> 'released' AS released;
+SELECT facts(confirm_slot('salon 6', 'run of salon 6', 1)) ->> 'outcome' AS outcome;
+SELECT pg_temp.expired_period('salon 7', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z', 'review');
+SELECT resolve_slot('salon 7', 'h1', 1, 'released') ->> 'outcome' AS outcome;
+SELECT facts(confirm_slot('salon 7', 'h1', 1)) ->> 'outcome' AS outcome;
 
 -- In doubt after the reaper: blocked once more, if nobody has come.
-SELECT pg_temp.expired_period('booth 8', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
+SELECT pg_temp.expired_period('salon 8', 'h1', '2031-01-02T09:00Z', '2031-01-02T10:00Z');
 SELECT reap_stale_claims() ->> 'outcome' AS outcome;
-SELECT facts(release_slot('booth 8', 'h1', 1, in_doubt => true));
-SELECT facts(claim_period('booth 8', 'h2', '2031-01-02T09:30Z', '2031-01-02T10:30Z'));
-SELECT * FROM claims_of('booth 8');
+SELECT facts(release_slot('salon 8', 'h1', 1, in_doubt => true));
+SELECT facts(claim_period('salon 8', 'h2', '2031-01-02T09:30Z', '2031-01-02T10:30Z'));
+SELECT * FROM claims_of('salon 8');
 
 SELECT facts(check_claims());

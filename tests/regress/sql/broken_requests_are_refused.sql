@@ -8,7 +8,7 @@ SELECT claim_many(NULL, 'h1');
 \echo :LAST_ERROR_SQLSTATE
 SELECT claim_many('[]', 'h1');
 \echo :LAST_ERROR_SQLSTATE
-SELECT claim_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'seat 9/' || n)) FROM generate_series(1, 1001) AS n), 'h1');
+SELECT claim_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'nook 9/' || n)) FROM generate_series(1, 1001) AS n), 'h1');
 \echo :LAST_ERROR_SQLSTATE
 -- The same slot twice: which of the two would it be?
 SELECT claim_many('[{"slot_id": "room 61"}, {"slot_id": "room 61"}]', 'h1');
@@ -58,6 +58,6 @@ SELECT call, state, detail IS NOT NULL AS detail, hint IS NOT NULL AS hint
     $$release_many('[["room 61", 1, null, null, null]]', 'h1')$$,
     $$release_many('[{"slot_id": "room 61", "token": 1}]', 'undefined')$$]) AS call,
        refusal('SELECT ' || call);
-SELECT state, detail FROM refusal($$SELECT confirm_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'seat 9/' || n, 'token', 1)) FROM generate_series(1, 1001) AS n), 'h1')$$);
+SELECT state, detail FROM refusal($$SELECT confirm_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'nook 9/' || n, 'token', 1)) FROM generate_series(1, 1001) AS n), 'h1')$$);
 
 SELECT count(*) - :before AS written FROM claims.slot_claims;

@@ -36,12 +36,12 @@ SELECT claim_slot('doctor 2', 'h1') ->> 'outcome' AS outcome;
 SELECT facts(free_periods('doctor 2', '2031-01-02T09:00Z', '2031-01-02T18:00Z', '30 minutes'));
 
 -- Of a pool: what is left at each.
-SELECT set_capacity('table 1', 3) ->> 'outcome' AS outcome;
-SELECT claim_period('table 1', 'h1', '2031-01-02T19:00Z', '2031-01-02T21:00Z', units => 2) ->> 'outcome' AS outcome,
-       claim_period('table 1', 'h2', '2031-01-02T20:00Z', '2031-01-02T22:00Z', units => 1) ->> 'outcome' AS outcome;
-SELECT facts(free_periods('table 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '1 hour')) - 'free';
-SELECT * FROM pg_temp.offered(free_periods('table 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '1 hour'));
-SELECT * FROM pg_temp.offered(free_periods('table 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '2 hours', '1 hour'));
+SELECT set_capacity('bench 1', 3) ->> 'outcome' AS outcome;
+SELECT claim_period('bench 1', 'h1', '2031-01-02T19:00Z', '2031-01-02T21:00Z', units => 2) ->> 'outcome' AS outcome,
+       claim_period('bench 1', 'h2', '2031-01-02T20:00Z', '2031-01-02T22:00Z', units => 1) ->> 'outcome' AS outcome;
+SELECT facts(free_periods('bench 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '1 hour')) - 'free';
+SELECT * FROM pg_temp.offered(free_periods('bench 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '1 hour'));
+SELECT * FROM pg_temp.offered(free_periods('bench 1', '2031-01-02T18:00Z', '2031-01-02T23:00Z', '2 hours', '1 hour'));
 
 -- Works where nothing can be written.
 BEGIN READ ONLY;

@@ -46,8 +46,8 @@ SELECT token, units FROM claims.slot_claims WHERE slot_id = 'cable 2';
 
 -- A thousand at once.
 SELECT answer->>'outcome' AS outcome, jsonb_array_length(answer->'claims') AS claims
-  FROM claim_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'seat 3/' || n)) FROM generate_series(1, 1000) AS n), 'h1') AS answer;
-SELECT count(*) FROM claims.active WHERE slot_id ~ '^seat 3/\d+$';
+  FROM claim_many((SELECT jsonb_agg(jsonb_build_object('slot_id', 'nook 3/' || n)) FROM generate_series(1, 1000) AS n), 'h1') AS answer;
+SELECT count(*) FROM claims.active WHERE slot_id ~ '^nook 3/\d+$';
 
 -- After another answer, and only then.
 SELECT facts(answer) - 'after' AS answer
