@@ -5,7 +5,9 @@ use serde::Deserialize;
 
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
-use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
+use crate::error::{
+    IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, MOST_REASON_BYTES, Refusal, TimeFault,
+};
 use crate::settings;
 use crate::slots::Period;
 
@@ -65,7 +67,12 @@ fn fault(value: &str) -> Option<IdentifierFault> {
 /// A value as an error message can show it: short, on one line.
 fn excerpt(value: &str) -> String {
     const MOST_CHARS: usize = 60;
-    let shown: String = value.chars().take(MOST_CHARS).flat_map(char::escape_debug).collect();
+    let shown: String = value
+        .chars()
+        .take(MOST_CHARS)
+        // What cannot be seen is written out; quotes can.
+        .map(|c| if "'\"".contains(c) { c.to_string() } else { c.escape_debug().to_string() })
+        .collect();
     let cut = if value.chars().nth(MOST_CHARS).is_some() { "…" } else { "" };
     format!("\"{shown}{cut}\"")
 }
@@ -124,12 +131,11 @@ fn duration_ms(
     limit: &'static str,
 ) -> Result<i64, Refusal> {
     let given_us = value.as_micros();
-    let given_ms = given_us.div_euclid(1000);
-    match i64::try_from(given_ms) {
+    match i64::try_from(given_us.div_euclid(1000)) {
         Ok(ms) if ms >= least_ms && ms <= most_ms => Ok(ms),
         _ => Err(Refusal::Duration {
             argument,
-            given_ms,
+            given_us,
             least_ms,
             most_ms: (most_ms < i64::MAX).then_some(most_ms),
             limit,
@@ -159,6 +165,9 @@ pub fn period(starts_at: Option<String>, ends_at: Option<String>) -> Result<Peri
     Ok(Period { from, to })
 }
 
+/// 0001-01-01T00:00:00Z. The last time that can be written is in the year 9999.
+const YEAR_ONE_S: i64 = -62_135_596_800;
+
 /// A time with its offset. Without one it would mean another instant in another session.
 fn instant(argument: &'static str, value: Option<String>) -> Result<Instant, Refusal> {
     let value = value.ok_or(Refusal::Null {
@@ -168,15 +177,18 @@ fn instant(argument: &'static str, value: Option<String>) -> Result<Instant, Ref
     // n8n's $now arrives as JSON, in double quotes.
     let text = value.trim();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
+    if let Ok(timestamp) = text.parse::<jiff::Timestamp>()
+        && timestamp.as_second() >= YEAR_ONE_S
+    {
         return Ok(Instant::from_unix_us(timestamp.as_microsecond()));
     }
-    let fault = if text.parse::<jiff::civil::DateTime>().is_ok() {
-        TimeFault::NoOffset
-    } else if text.trim_start_matches(['+', '-']).eq_ignore_ascii_case("infinity") {
-        TimeFault::Infinite
-    } else {
-        TimeFault::NoTime
+    let fault = match jiff::fmt::temporal::Pieces::parse(text) {
+        Ok(pieces) if pieces.offset().is_none() => TimeFault::NoOffset,
+        Ok(_) => TimeFault::OutOfRange,
+        Err(_) if text.trim_start_matches(['+', '-']).eq_ignore_ascii_case("infinity") => {
+            TimeFault::Infinite
+        }
+        Err(_) => TimeFault::NoTime,
     };
     Err(Refusal::Time { argument, value: excerpt(&value), fault })
 }
@@ -204,6 +216,21 @@ pub fn json(argument: &'static str, value: Option<Json>) -> Result<Option<Json>,
         }
         _ => Ok(value),
     }
+}
+
+/// A remark that is kept: at most 10 kB of it.
+pub fn reason(value: Option<String>) -> Result<Option<String>, Refusal> {
+    match value {
+        Some(reason) if reason.len() > MOST_REASON_BYTES => {
+            Err(Refusal::ReasonTooLong { bytes: reason.len() })
+        }
+        _ => Ok(value),
+    }
+}
+
+/// True or false. Where a NULL would do the less safe of the two, it is refused.
+pub fn flag(argument: &'static str, value: Option<bool>) -> Result<bool, Refusal> {
+    value.ok_or(Refusal::Null { argument, hint: "Write true or false, or leave it out." })
 }
 
 /// An earlier answer, given as the argument `after`.

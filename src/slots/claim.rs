@@ -330,18 +330,19 @@ impl Wanted {
 
     /// What there is to say about a room that is not free.
     fn judge(&self, room: &Room, now: Instant) -> Result<Option<Answer>, Refusal> {
+        // Somebody's units, even the caller's, are no obstacle to the whole: it cannot be
+        // claimed at all.
+        if self.extent.units.is_none()
+            && room.active.iter().any(|claim| claim.extent.units.is_some())
+        {
+            room::fits(&self.slot_id, self.extent)?;
+        }
         if let Some(own) = self.own(room, now) {
             return Ok(Some(own));
         }
         match room.obstacle(None, now) {
             None => Ok(None),
-            Some(Obstacle::Claim(claim)) => {
-                // Somebody's units are no obstacle to the whole: it cannot be claimed at all.
-                if claim.extent.units.is_some() {
-                    room::fits(&self.slot_id, self.extent)?;
-                }
-                Ok(Some(taken(&claim, now)))
-            }
+            Some(Obstacle::Claim(claim)) => Ok(Some(taken(&claim, now))),
             Some(Obstacle::Units { available, capacity }) => {
                 Ok(Some(pool::insufficient(available, capacity)))
             }

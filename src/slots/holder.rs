@@ -37,6 +37,7 @@ fn release_holder(
     reason: default!(Option<String>, "NULL"),
 ) -> Result<Json, ErrorReport> {
     let holder = input::optional_name("holder", holder)?;
+    let reason = input::reason(reason)?;
     input::writable("release_holder")?;
     let answer = match holder.as_deref() {
         Some(holder) => release_all(holder, reason.as_deref()),

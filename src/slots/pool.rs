@@ -77,6 +77,8 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
                 ..Answer::no(Outcome::Taken, message)
             });
         }
+        // What has expired ends here: it must not come back beside the units.
+        room.clear(turn, slot_id, None, "set_capacity", now)?;
         if !turn.write(&CREATE, &args) {
             return None;
         }

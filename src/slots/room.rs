@@ -170,11 +170,11 @@ impl Room {
     pub fn available(&self, pool: Pool, except: Option<i64>, now: Instant) -> i32 {
         let mut free = i64::from(pool.capacity) - i64::from(pool.taken);
         let mut periods = Vec::new();
-        for claim in self.active.iter().filter(|claim| Some(claim.token) != except) {
-            let expired = claim.state(now) == State::Expired;
+        for claim in &self.active {
+            let gone = claim.state(now) == State::Expired || Some(claim.token) == except;
             match (claim.extent.period, claim.extent.units) {
-                (None, Some(units)) if expired => free += i64::from(units),
-                (Some(period), Some(units)) if !expired => periods.push((period, units)),
+                (None, Some(units)) if gone => free += i64::from(units),
+                (Some(period), Some(units)) if !gone => periods.push((period, units)),
                 _ => {}
             }
         }
