@@ -83,13 +83,15 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
             return None;
         }
     }
-    let pool = read(slot_id)?;
-    let overhang = pool.taken - pool.capacity;
+    let room = Room::read(slot_id, Extent { period: None, units: Some(0) }, clock::now());
+    let pool = room.pool?;
+    // Beside what the pool counts, the fullest instant of its periods.
+    let available = room.available(pool, None, clock::now());
     Some(Answer {
         capacity: Some(pool.capacity),
         taken: Some(pool.taken),
-        available: Some((-overhang).max(0)),
-        overhang: Some(overhang).filter(|overhang| *overhang > 0),
+        available: Some(available.max(0)),
+        overhang: Some(available.saturating_neg()).filter(|overhang| *overhang > 0),
         ..Answer::yes(Outcome::Set, "The pool has this many units now.")
     })
 }
