@@ -34,4 +34,11 @@ SELECT facts(move_period('cab 11', 'h1', 1, '2031-01-02T17:00Z', '2031-01-02T18:
 SELECT cancel_slot('cab 11', 'desk', 2) ->> 'outcome' AS outcome;
 SELECT facts(move_period('cab 11', 'h2', 2, '2031-01-02T17:00Z', '2031-01-02T18:00Z'));
 SELECT * FROM claims_of('cab 11');
-SELECT count(*) AS moved FROM claims.slot_claims WHERE slot_id IN ('cab 11', 'cab 12') AND status = 'moved';
+-- What is not of a period has no time that it could be moved from.
+SELECT claim_slot('cab 13', 'h1') ->> 'outcome' AS outcome;
+SELECT move_period('cab 13', 'h1', 1, '2031-01-02T17:00Z', '2031-01-02T18:00Z');
+\echo :LAST_ERROR_SQLSTATE
+SELECT set_capacity('cab 14', 1) ->> 'outcome' AS outcome, claim_units('cab 14', 'h1') ->> 'outcome' AS outcome;
+SELECT state FROM refusal($$SELECT move_period('cab 14', 'h1', NULL, '2031-01-02T17:00Z', '2031-01-02T18:00Z')$$);
+SELECT slot_id, token, status, period, units FROM claims.slot_claims WHERE slot_id IN ('cab 13', 'cab 14') ORDER BY 1;
+SELECT count(*) AS moved FROM claims.slot_claims WHERE slot_id LIKE 'cab 1_' AND status = 'moved';

@@ -46,9 +46,15 @@ SELECT time, state, detail
                     '10000-01-01T00:00:00Z', '0044-03-15 00:00:00+00 BC', E'2026-01-02T09:00:00Z\n-- x', '2026-01-02T09:00:00Z, 1']) AS time,
        refusal(format('SELECT claim_period(%L, %L, %L, %L)', 'office 1', 'h1', time, '2031-01-01T00:00Z'));
 
--- Further back than PostgreSQL's calendar goes, where it could never be read again.
-SELECT state, detail IS NOT NULL AS detail, hint IS NOT NULL AS hint
-  FROM refusal($$SELECT claim_period('office 1', 'h1', '-009000-01-01T00:00:00Z', '2031-01-01T00:00Z')$$);
+-- Further back than PostgreSQL's calendar goes, where it could never be read again; before the year 1, and after the year 9999.
+SELECT starts_at, ends_at, state, detail
+  FROM (VALUES ('-009000-01-01T00:00:00Z', '2031-01-01T00:00Z'), ('-000001-12-31T23:59:59Z', '2031-01-01T00:00Z'), ('0000-12-31T23:59:59Z', '2031-01-01T00:00Z'),
+               ('2031-01-01T00:00Z', '9999-12-31T23:59:59Z')) AS periods(starts_at, ends_at),
+       refusal(format('SELECT claim_period(%L, %L, %L, %L)', 'office 1', 'h1', starts_at, ends_at));
+SELECT claim_period('office 2', 'h1', '0001-01-01T00:00Z', '9999-12-30T00:00Z') ->> 'outcome' AS outcome;
+SELECT slot_id, period IS NOT NULL AS readable FROM claims.slot_claims WHERE slot_id = 'office 2';
+DELETE FROM claims.slot_claims WHERE slot_id = 'office 2';
+
 
 -- So do the other functions that take a period.
 SELECT call, state, detail

@@ -32,6 +32,10 @@ SELECT requests, state, detail IS NOT NULL AS detail, hint IS NOT NULL AS hint
                     '[{"slot_id": "room 61", "starts_at": 1767344400, "ends_at": 1767348000}]']) AS requests,
        refusal(format('SELECT claim_many(%L, %L)', requests, 'h1'));
 
+-- A field that is misspelt: without its times a period would be the whole room.
+SELECT claim_many('[{"slot_id": "room 61", "start": "2031-01-02T09:00Z", "end": "2031-01-02T10:00Z"}]', 'h1');
+SELECT state FROM refusal($$SELECT claim_many('[{"slot_id": "room 61", "unit": 2}]', 'h1')$$);
+
 -- In it, what is refused elsewhere is refused too, with its own DETAIL.
 SELECT requests, state, message, detail
   FROM unnest(ARRAY['[{"slot_id": "room 61"}, {"slot_id": "undefined"}]', '[{"slot_id": ""}]', '[{"slot_id": " room 61"}]',

@@ -37,6 +37,11 @@ SELECT series, first, span, last FROM claims.series WHERE series = 'invoice 1';
 SELECT facts(create_series('invoice 2', 1000));
 SELECT next_number('invoice 2', 'h1') ->> 'label' AS label, next_number('invoice 2', 'h1') ->> 'label' AS label;
 SELECT facts(create_series('invoice 3', 0)) ->> 'outcome' AS outcome, next_number('invoice 3', 'h1') ->> 'number' AS number;
+-- The greatest number there is, and no further.
+SELECT create_series('invoice 7', 9223372036854775807) ->> 'outcome' AS outcome, next_number('invoice 7', 'h1') ->> 'number' AS number;
+SELECT next_number('invoice 7', 'h1');
+\echo :LAST_ERROR_SQLSTATE
+SELECT number FROM claims.numbers WHERE series = 'invoice 7';
 SELECT facts(create_series(2031)) ->> 'outcome' AS outcome;
 SELECT next_number(2031, 'h1') ->> 'number' AS number, next_number('2031', 'h1') ->> 'number' AS number;
 SELECT facts(check_claims());

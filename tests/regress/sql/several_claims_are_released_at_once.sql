@@ -21,7 +21,7 @@ SELECT slot_id, token, status, ended_by, reason FROM claims.slot_claims WHERE sl
 
 -- In doubt they all stay blocked.
 SELECT claim_many('[{"slot_id": "a 52"}, {"slot_id": "b 51", "units": 3}]', 'h1', '1 hour') AS claimed \gset
-SELECT facts(answer) -> 'ok' AS ok, answer #>> '{claims,0,outcome}' AS outcome, answer #>> '{claims,1,outcome}' AS outcome
+SELECT facts(answer) - 'claims' AS answer, answer #>> '{claims,0,outcome}' AS outcome, answer #>> '{claims,1,outcome}' AS outcome
   FROM release_many(:'claimed'::jsonb->'claims', 'h1', 'timeout', in_doubt => true) AS answer;
 SELECT slot_id, token, units, reason FROM claims.needs_check WHERE slot_id IN ('a 52', 'b 51') ORDER BY 1;
 SELECT taken FROM claims.pools WHERE slot_id = 'b 51';
