@@ -73,9 +73,6 @@ pub enum Refusal {
     #[error("series \"{series}\" is exhausted")]
     Exhausted { series: String },
 
-    #[error("reason is too long")]
-    ReasonTooLong { bytes: usize },
-
     #[error("{argument} is too large")]
     JsonTooLarge { argument: &'static str, bytes: usize },
 
@@ -129,7 +126,6 @@ pub enum IdentifierFault {
 }
 
 pub const MOST_IDENTIFIER_BYTES: usize = 500;
-pub const MOST_REASON_BYTES: usize = 10_000;
 pub const MOST_JSON_BYTES: usize = 1024 * 1024;
 
 impl Refusal {
@@ -151,7 +147,6 @@ impl Refusal {
             Self::UnknownSeries { .. } => Code::ERRCODE_UNDEFINED_OBJECT,
             Self::NoPeriod { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Self::Exhausted { .. } => Code::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
-            Self::ReasonTooLong { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::TooManyStarts { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::JsonTooLarge { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
@@ -231,9 +226,6 @@ impl Refusal {
             Self::Exhausted { series } => {
                 format!("The last number of series \"{series}\" is the greatest there is.")
             }
-            Self::ReasonTooLong { bytes } => format!(
-                "The reason has {bytes} bytes; it can have {MOST_REASON_BYTES} at the most."
-            ),
             Self::TooManyStarts { starts, most } => {
                 format!("The window has {starts} starts; it can have {most} at the most.")
             }
@@ -308,7 +300,6 @@ impl Refusal {
             }
             Self::NoPeriod { .. } => "Release it, and call claim_period.".into(),
             Self::Exhausted { .. } => "Make another series.".into(),
-            Self::ReasonTooLong { .. } => "Pass the first lines of it.".into(),
             Self::TooManyStarts { .. } => "Ask for a shorter window or a longer step.".into(),
             Self::Requests { .. } => "Write a JSON array such as [{\"slot_id\": \"room\", \
                  \"starts_at\": …, \"ends_at\": …}, {\"slot_id\": \"stock\", \"units\": 2}]; for \

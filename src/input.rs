@@ -5,14 +5,13 @@ use serde::Deserialize;
 
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
-use crate::error::{
-    IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, MOST_REASON_BYTES, Refusal, TimeFault,
-};
+use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
 use crate::settings;
 use crate::slots::Period;
 
 /// What a broken expression leaves behind, in n8n and elsewhere. Taken as a name, it
-/// would be shared by every request whose expression is broken.
+/// would be shared by every request whose expression is broken; and so would a name like
+/// 'workflow:execution' of which one part is.
 const BROKEN_EXPRESSIONS: [&str; 6] =
     ["undefined", "null", "NaN", "[object Object]", "__UNKNOWN__", "Invalid Date"];
 
@@ -57,7 +56,7 @@ fn fault(value: &str) -> Option<IdentifierFault> {
         Some(IdentifierFault::OuterSpace)
     } else if value.len() > 1 && value.starts_with('"') && value.ends_with('"') {
         Some(IdentifierFault::OuterQuotes)
-    } else if BROKEN_EXPRESSIONS.contains(&value) {
+    } else if value.split(':').any(|part| BROKEN_EXPRESSIONS.contains(&part)) {
         Some(IdentifierFault::BrokenExpression)
     } else {
         None
@@ -218,14 +217,14 @@ pub fn json(argument: &'static str, value: Option<Json>) -> Result<Option<Json>,
     }
 }
 
-/// A remark that is kept: at most 10 kB of it.
-pub fn reason(value: Option<String>) -> Result<Option<String>, Refusal> {
-    match value {
-        Some(reason) if reason.len() > MOST_REASON_BYTES => {
-            Err(Refusal::ReasonTooLong { bytes: reason.len() })
-        }
-        _ => Ok(value),
-    }
+/// A remark that is kept, cut to its first 10 kB: a release must not fail because an
+/// error message was long.
+pub fn reason(value: Option<String>) -> Option<String> {
+    const MOST_BYTES: usize = 10_000;
+    value.map(|mut reason| {
+        reason.truncate(reason.floor_char_boundary(MOST_BYTES));
+        reason
+    })
 }
 
 /// True or false. Where a NULL would do the less safe of the two, it is refused.

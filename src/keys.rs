@@ -208,7 +208,7 @@ fn reset_key(
     reason: default!(Option<String>, "NULL"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("reset_key", key, holder, None)?;
-    let reason = input::reason(reason)?;
+    let reason = input::reason(reason);
     let answer = call.take_turns(|turn| {
         let Some(entry) = read_key(&call.key) else { return Some(absent()) };
         let reset = Entry {

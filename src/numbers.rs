@@ -125,7 +125,7 @@ fn void_number(
     let series = input::identifier("series", series)?;
     let hint = "Pass the number that next_number answered.";
     let number = number.ok_or(Refusal::Null { argument: "number", hint })?;
-    let reason = input::reason(reason)?;
+    let reason = input::reason(reason);
     input::writable("void_number")?;
     let mut patience = Patience::for_lock();
     let answer = take_turns(&[Subject::Series(&series)], &mut patience, |turn| {

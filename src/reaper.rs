@@ -246,7 +246,8 @@ fn purge(oldest: Instant) -> Purged {
 statement! {
     /// The last claim of a slot stays, as the next token is counted from it. That there is
     /// a later one is looked at here and now; and a later one that is there does not go
-    /// before this one, since only the reaper deletes.
+    /// before this one, since only the reaper deletes. What lives on in a later row stays
+    /// too, as its token goes on meaning that one.
     PURGE_CLAIMS =
         "WITH old AS MATERIALIZED (
              SELECT slot_id, token, ended_at FROM claims.slot_claims
@@ -258,6 +259,9 @@ statement! {
              WHERE claim.ended_at < $2
                AND EXISTS (SELECT FROM claims.slot_claims AS later
                            WHERE later.slot_id = claim.slot_id AND later.token > claim.token)
+               AND NOT EXISTS (SELECT FROM claims.slot_claims AS late
+                               WHERE late.slot_id = claim.slot_id AND late.ended_at IS NULL
+                                 AND late.origin = coalesce(claim.origin, claim.token))
              FOR UPDATE OF claim SKIP LOCKED),
          gone AS (
              DELETE FROM claims.slot_claims AS claim USING had

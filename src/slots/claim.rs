@@ -352,18 +352,22 @@ impl Wanted {
     /// What the caller already has there: from the lost answer of this very call, or from
     /// another, which is refused, as an agent that calls twice must not get two.
     fn own(&self, room: &Room, now: Instant) -> Option<Answer> {
+        let call_id = self.lease.call_id.as_deref();
         let mut own: Vec<Claim> = match self.extent.counted_units() {
             Some(_) => open_units(&self.slot_id, &self.holder),
             None => {
                 room.active.iter().filter(|claim| claim.holder == self.holder).cloned().collect()
             }
         };
+        // Since the lost answer, the claim may have been moved to another time.
+        if let (Some(_), Some(call_id)) = (self.extent.period, call_id) {
+            own.extend(same_call(&self.slot_id, &self.holder, call_id));
+        }
         own.retain(|claim| claim.blocks(now));
-        let call_id = self.lease.call_id.as_deref();
         let same_call = |claim: &&Claim| call_id.is_some() && claim.call_id.as_deref() == call_id;
         if let Some(claim) = own.iter().find(same_call)
             && claim.state(now) == State::Running
-            && claim.extent == self.extent
+            && (claim.extent == self.extent || claim.origin.is_some())
         {
             let previous = previous_holder(&self.slot_id, claim);
             return Some(Answer {
@@ -433,6 +437,23 @@ impl Wanted {
             ..claim.tell(answer, now)
         }
     }
+}
+
+statement! {
+    READ_SAME_CALL = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND call_id = $3
+           AND ended_at IS NULL AND period IS NOT NULL AND units IS NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND call_id = $3
+           AND ended_at IS NULL AND period IS NOT NULL AND units IS NOT NULL");
+}
+
+/// The open claim of a period that this very call has made, wherever it is by now.
+fn same_call(slot_id: &str, holder: &str, call_id: &str) -> Vec<Claim> {
+    let args = [slot_id.into(), holder.into(), call_id.into()];
+    READ_SAME_CALL.with(|read| read.rows(&args, Claim::read))
 }
 
 statement! {

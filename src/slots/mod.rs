@@ -192,10 +192,6 @@ impl Claim {
         }
     }
 
-    fn counted_units(&self) -> i64 {
-        self.extent.counted_units().map_or(0, i64::from)
-    }
-
     /// Whether this claim keeps others out.
     fn blocks(&self, now: Instant) -> bool {
         !matches!(self.state(now), State::Ended | State::Expired)

@@ -7,9 +7,9 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::Status;
 use super::extent::Extent;
 use super::room::Room;
-use super::{Claim, Status, claim_columns};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
@@ -153,17 +153,17 @@ statement! {
            AND on_expiry = 'release' AND expires_at <= $1
          ORDER BY slot_id";
 
-    EXPIRED_UNITS = concat!(
-        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+    EXPIRED_UNITS =
+        "SELECT count(*), coalesce(sum(units), 0) FROM claims.slot_claims
          WHERE slot_id = $1 AND status = 'claimed' AND units IS NOT NULL AND period IS NULL
-           AND on_expiry = 'release' AND expires_at <= $2
-         ORDER BY expires_at LIMIT 1000");
+           AND on_expiry = 'release' AND expires_at <= $2";
 }
 
-/// The claims of a pool whose units are free although they are still counted: a thousand
-/// of them, which is as many as one answer looks at.
-pub fn expired_units(slot_id: &str, cutoff: Instant) -> Vec<Claim> {
-    EXPIRED_UNITS.with(|read| read.rows(&[slot_id.into(), cutoff.into()], Claim::read))
+/// How many claims of a pool, and units, are free although they are still counted.
+pub fn expired_units(slot_id: &str, cutoff: Instant) -> (i64, i64) {
+    EXPIRED_UNITS
+        .with(|read| read.first(&[slot_id.into(), cutoff.into()], |row| (row.must(1), row.must(2))))
+        .unwrap_or_default()
 }
 
 statement! {
@@ -233,7 +233,7 @@ pub fn reap(cutoff: Instant, now: Instant, by: &str) -> (i64, i64) {
                 }
             }
         }
-        skipped += expired_units(slot_id, cutoff).len() as i64;
+        skipped += expired_units(slot_id, cutoff).0;
     }
     (ended, skipped)
 }

@@ -18,6 +18,8 @@ pub struct Room {
     /// The open claims there: those that block, and those that have only expired.
     pub active: Vec<Claim>,
     pub pool: Option<Pool>,
+    /// The units that the pool still counts although their lease is over.
+    expired_units: i64,
 }
 
 /// What is in the way of a claim.
@@ -83,11 +85,9 @@ impl Room {
                 active.dedup_by_key(|claim| claim.token);
                 let last_token = active.first().map_or(0, |last| last.token);
                 active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
-                if units.is_some() {
-                    active.extend(pool::expired_units(slot_id, now));
-                }
                 let pool = units.and_then(|_| pool::read(slot_id));
-                Self { extent, last_token, active, pool }
+                let expired_units = pool.map_or(0, |_| pool::expired_units(slot_id, now).1);
+                Self { extent, last_token, active, pool, expired_units }
             }
         }
     }
@@ -109,7 +109,7 @@ impl Room {
             Some(_) => READ_OPEN.with(|read| read.rows(&[slot_id.into()], Claim::read)),
             None => Vec::new(),
         };
-        Self { extent: Extent::WHOLE, last_token, active, pool: None }
+        Self { extent: Extent::WHOLE, last_token, active, pool: None, expired_units: 0 }
     }
 
     /// The same for a part of its period, as it was read.
@@ -146,14 +146,16 @@ impl Room {
         by: &str,
         now: Instant,
     ) -> Option<(i64, Option<String>)> {
-        let expired = |claim: &&Claim| claim.state(now) == State::Expired;
-        let counted: i64 = self.active.iter().filter(expired).map(Claim::counted_units).sum();
-        if counted > 0 && pool::give_back(turn, slot_id, now, now, by).1 < counted {
-            return None;
+        let mut given_back = 0;
+        while given_back < self.expired_units {
+            match pool::give_back(turn, slot_id, now, now, by) {
+                (0, _) => return None,
+                (_, units) => given_back += units,
+            }
         }
         let mut previous = None;
-        for claim in self.active.iter().filter(expired) {
-            if Some(claim.token) == except || claim.counted_units() > 0 {
+        for claim in &self.active {
+            if Some(claim.token) == except || claim.state(now) != State::Expired {
                 continue;
             }
             if !end_expired(turn, slot_id, claim, now, by) {
@@ -168,16 +170,13 @@ impl Room {
     /// The units that can be had: of the capacity, less what is counted as taken, less
     /// the most that is taken at any instant of the period; what has expired is free.
     pub fn available(&self, pool: Pool, except: Option<i64>, now: Instant) -> i32 {
-        let mut free = i64::from(pool.capacity) - i64::from(pool.taken);
-        let mut periods = Vec::new();
-        for claim in &self.active {
-            let gone = claim.state(now) == State::Expired || Some(claim.token) == except;
-            match (claim.extent.period, claim.extent.units) {
-                (None, Some(units)) if gone => free += i64::from(units),
-                (Some(period), Some(units)) if !gone => periods.push((period, units)),
-                _ => {}
-            }
-        }
+        let periods: Vec<_> = self
+            .active
+            .iter()
+            .filter(|claim| claim.state(now) != State::Expired && Some(claim.token) != except)
+            .filter_map(|claim| claim.extent.period.zip(claim.extent.units))
+            .collect();
+        let free = i64::from(pool.capacity) - i64::from(pool.taken) + self.expired_units;
         let free = free - peak(&periods);
         i32::try_from(free).unwrap_or(if free < 0 { i32::MIN } else { i32::MAX })
     }

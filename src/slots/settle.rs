@@ -119,7 +119,7 @@ fn release_slot(
     in_doubt: default!(Option<bool>, "false"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("release_slot", slot_id, holder, token)?;
-    let reason = input::reason(reason)?;
+    let reason = input::reason(reason);
     let in_doubt = input::flag("in_doubt", in_doubt)?;
     Ok(call.settle(|call, turn, claim, now| {
         release(call, turn, claim, now, reason.as_deref(), in_doubt)
@@ -261,7 +261,7 @@ fn cancel_slot(
         hint: "Pass the token that the booking's claim answered; check_slot tells it too.",
     })?;
     let call = Call::new("cancel_slot", slot_id, holder, Some(token))?;
-    let reason = input::reason(reason)?;
+    let reason = input::reason(reason);
     Ok(call.take_turns(|call, turn| {
         let claim = family(&call.slot_id, token);
         let now = clock::now();
