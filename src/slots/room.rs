@@ -28,6 +28,34 @@ pub enum Obstacle {
     Units { available: i32, capacity: i32 },
 }
 
+/// A claim of a period meets the open claim of the whole, and those of its own kind that
+/// overlap; without a period, all of them. In one statement with the last token: the two
+/// must be of one moment.
+macro_rules! overlapping {
+    ($units:literal) => {
+        concat!(
+            "(SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+              WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
+             UNION ALL
+             SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+             WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
+             UNION ALL
+             SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+             WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
+               AND units ",
+            $units,
+            "
+             ORDER BY token DESC"
+        )
+    };
+}
+
 statement! {
     /// A claim of the whole slot meets every open claim of it.
     READ_OPEN = concat!(
@@ -41,32 +69,8 @@ statement! {
           WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)
          ORDER BY lower, token");
 
-    /// A claim of a period meets the open claim of the whole, and those that overlap. In
-    /// one statement with the last token: the two must be of one moment.
-    READ_OVERLAPPING = concat!(
-        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
-           AND units IS NULL
-         ORDER BY token DESC");
-
-    /// The same among claims of units for a period; without a period, all of them.
-    READ_OVERLAPPING_UNITS = concat!(
-        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
-           AND units IS NOT NULL
-         ORDER BY token DESC");
+    READ_OVERLAPPING = overlapping!("IS NULL");
+    READ_OVERLAPPING_UNITS = overlapping!("IS NOT NULL");
 }
 
 impl Room {
