@@ -7,7 +7,7 @@ export PG_CONFIG PG_MAJOR
 .NOTPARALLEL:
 
 help:
-	@echo "make demo       twenty runs race for one slot, without and with pg_claims"
+	@echo "make demo       twenty runs race for one slot, and one event is sent three times: without and with pg_claims"
 	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
 	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"
 	@echo "make server     start the scratch server under target/pg with the extension in it"

@@ -1,8 +1,9 @@
-"""What a run of a workflow has at hand: a database connection, and the calendar."""
+"""What a run of a workflow has at hand: a database connection, and the programs outside."""
 
 import json
 import subprocess
 import urllib.request
+from urllib.parse import urlencode
 
 
 class Database:
@@ -35,10 +36,18 @@ def literal(value):
     return "'" + str(value).replace("'", "''") + "'"
 
 
-class Calendar:
-    def __init__(self, port):
-        self.url = f"http://127.0.0.1:{port}/book"
+class Client:
+    """Of a program outside (app.py)."""
 
-    def book(self, slot, run):
-        request = urllib.request.Request(self.url, json.dumps({"slot": slot, "run": run}).encode())
-        urllib.request.urlopen(request, timeout=30).close()
+    def __init__(self, port):
+        self.url = f"http://127.0.0.1:{port}/"
+
+    def add(self, **entry):
+        return self.ask(urllib.request.Request(self.url, json.dumps(entry).encode()))
+
+    def find(self, **fields):
+        return self.ask(f"{self.url}?{urlencode(fields)}")
+
+    def ask(self, request):
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return json.load(answer)

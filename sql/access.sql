@@ -16,6 +16,12 @@ BEGIN
                   DETAIL = 'The argument role is NULL: nothing was done.',
                   HINT = 'Name the role that n8n connects as, such as SELECT claims.grant_access(''n8n'').';
     END IF;
+    IF NOT granted AND role = (SELECT extowner FROM pg_catalog.pg_extension WHERE extname = 'pg_claims') THEN
+        RAISE EXCEPTION 'role % owns the extension', role
+            USING ERRCODE = 'object_not_in_prerequisite_state',
+                  DETAIL = 'Without its access nobody but a superuser could let others in.',
+                  HINT = 'Revoke the access of the roles that the owner has let in.';
+    END IF;
     FOR what IN
         SELECT CASE
                    WHEN d.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass
@@ -73,7 +79,8 @@ Arguments:
 
 Outcomes: revoked (ok).
 
-Raises 22004 for NULL, 42704 for a role that does not exist.';
+Raises 22004 for NULL, 42704 for a role that does not exist, 55000 for the role that
+owns the extension.';
 
 DO $$
 DECLARE

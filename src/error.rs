@@ -29,7 +29,7 @@ pub enum Refusal {
     #[error("{argument} out of range")]
     Duration {
         argument: &'static str,
-        given_ms: i128,
+        given_us: i128,
         least_ms: i64,
         most_ms: Option<i64>,
         limit: &'static str,
@@ -114,6 +114,12 @@ pub enum Refusal {
     #[error("field \"{field}\" of table {table} is owned by \"{owner}\"")]
     OwnedField { table: String, row_id: String, field: String, owner: String, writer: String },
 
+    #[error("the claim is not of a period")]
+    NoPeriod { slot_id: String, token: i64 },
+
+    #[error("series \"{series}\" is exhausted")]
+    Exhausted { series: String },
+
     #[error("{argument} is too large")]
     JsonTooLarge { argument: &'static str, bytes: usize },
 
@@ -173,6 +179,7 @@ pub enum FieldFault {
 pub enum TimeFault {
     NoOffset,
     Infinite,
+    OutOfRange,
     NoTime,
     NotAfterStart,
 }
@@ -226,6 +233,8 @@ impl Refusal {
                 Code::ERRCODE_INSUFFICIENT_PRIVILEGE
             }
             Self::UnknownSeries { .. } => Code::ERRCODE_UNDEFINED_OBJECT,
+            Self::NoPeriod { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Self::Exhausted { .. } => Code::ERRCODE_SEQUENCE_GENERATOR_LIMIT_EXCEEDED,
             Self::TooManyStarts { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::JsonTooLarge { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
@@ -247,17 +256,19 @@ impl Refusal {
             }
             Self::Identifier { argument, fault, .. } => fault.detail(argument),
             Self::IdentifierType { argument, type_name } => format!(
-                "The text of a {type_name} depends on the session or is not unique, so two \
-                 callers could mean one {argument} and name two."
+                "How a value of type {type_name} is written depends on the session or is not \
+                 unique, so two callers could mean one {argument} and name two."
             ),
-            Self::Duration { argument, given_ms, least_ms, most_ms: Some(most_ms), limit } => {
+            Self::Duration { argument, given_us, least_ms, most_ms: Some(most_ms), limit } => {
+                let given = milliseconds(*given_us);
                 format!(
-                    "The argument {argument} is {given_ms} ms; it can be from {least_ms} ms to \
-                 {most_ms} ms{limit}."
+                    "The argument {argument} is {given}; it can be from {least_ms} ms to \
+                     {most_ms} ms{limit}."
                 )
             }
-            Self::Duration { argument, given_ms, least_ms, most_ms: None, limit } => format!(
-                "The argument {argument} is {given_ms} ms; it can be {least_ms} ms or more{limit}."
+            Self::Duration { argument, given_us, least_ms, most_ms: None, limit } => format!(
+                "The argument {argument} is {}; it can be {least_ms} ms or more{limit}.",
+                milliseconds(*given_us)
             ),
             Self::Word { argument, value, words } => {
                 format!("The argument {argument} is {value}; it can be {}.", alternatives(words))
@@ -280,6 +291,9 @@ impl Refusal {
                 TimeFault::Infinite => {
                     format!("The argument {argument} is {value}: a period has two ends.")
                 }
+                TimeFault::OutOfRange => format!(
+                    "The argument {argument} is {value}; it can be from 0001-01-01 to 9999-12-30."
+                ),
                 TimeFault::NoTime => {
                     format!("The argument {argument} is {value}, which is no time.")
                 }
@@ -291,6 +305,14 @@ impl Refusal {
             Self::Zone { zone } => format!("The server knows no time zone \"{zone}\"."),
             Self::UnknownSeries { series } => {
                 format!("Nobody has made a series \"{series}\"; no number was issued.")
+            }
+            Self::NoPeriod { slot_id, token } => {
+                format!(
+                    "Claim {token} of slot \"{slot_id}\" is not of a period, so it cannot move."
+                )
+            }
+            Self::Exhausted { series } => {
+                format!("The last number of series \"{series}\" is the greatest there is.")
             }
             Self::TooManyStarts { starts, most } => {
                 format!("The window has {starts} starts; it can have {most} at the most.")
@@ -389,6 +411,9 @@ impl Refusal {
             Self::Count { argument, least, .. } => {
                 format!("Write a whole number for {argument}, {least} or more.")
             }
+            Self::Time { fault: TimeFault::OutOfRange, .. } => {
+                "For a period without an end, claim the slot as a whole.".into()
+            }
             Self::Time { fault: TimeFault::NotAfterStart, .. } => {
                 "Pass the start first; touching periods may share an instant.".into()
             }
@@ -404,6 +429,8 @@ impl Refusal {
             Self::UnknownSeries { series } => {
                 format!("Call create_series({}) once, with its label.", literal(series))
             }
+            Self::NoPeriod { .. } => "Release it, and call claim_period.".into(),
+            Self::Exhausted { .. } => "Make another series.".into(),
             Self::TooManyStarts { .. } => "Ask for a shorter window or a longer step.".into(),
             Self::Requests { .. } => "Write a JSON array such as [{\"slot_id\": \"room\", \
                  \"starts_at\": …, \"ends_at\": …}, {\"slot_id\": \"stock\", \"units\": 2}]; for \
@@ -473,7 +500,7 @@ impl Refusal {
                  BEGIN ISOLATION LEVEL READ COMMITTED."
                 .into(),
             Self::ReadOnly { .. } => "Call it on the primary server, in a READ WRITE \
-                 transaction. check_slot, check_key and read_row work here."
+                 transaction. check_slot, check_key, check_period and free_periods work here."
                 .into(),
             Self::NotHeld { hint, .. } => (*hint).into(),
             Self::Cron { database, fault } => fault.hint(database),
@@ -696,6 +723,13 @@ impl From<Refusal> for ErrorReport {
         ErrorReport::new(refusal.code(), refusal.to_string(), "pg_claims")
             .set_detail(refusal.detail())
             .set_hint(refusal.hint())
+    }
+}
+
+fn milliseconds(us: i128) -> String {
+    match us % 1000 {
+        0 => format!("{} ms", us / 1000),
+        _ => format!("{us} microseconds"),
     }
 }
 

@@ -11,7 +11,8 @@ use crate::settings;
 use crate::slots::Period;
 
 /// What a broken expression leaves behind, in n8n and elsewhere. Taken as a name, it
-/// would be shared by every request whose expression is broken.
+/// would be shared by every request whose expression is broken; and so would a name like
+/// 'workflow:execution' of which one part is.
 const BROKEN_EXPRESSIONS: [&str; 6] =
     ["undefined", "null", "NaN", "[object Object]", "__UNKNOWN__", "Invalid Date"];
 
@@ -56,7 +57,7 @@ fn fault(value: &str) -> Option<IdentifierFault> {
         Some(IdentifierFault::OuterSpace)
     } else if value.len() > 1 && value.starts_with('"') && value.ends_with('"') {
         Some(IdentifierFault::OuterQuotes)
-    } else if BROKEN_EXPRESSIONS.contains(&value) {
+    } else if value.split(':').any(|part| BROKEN_EXPRESSIONS.contains(&part)) {
         Some(IdentifierFault::BrokenExpression)
     } else {
         None
@@ -66,7 +67,12 @@ fn fault(value: &str) -> Option<IdentifierFault> {
 /// A value as an error message can show it: short, on one line.
 pub fn excerpt(value: &str) -> String {
     const MOST_CHARS: usize = 60;
-    let shown: String = value.chars().take(MOST_CHARS).flat_map(char::escape_debug).collect();
+    let shown: String = value
+        .chars()
+        .take(MOST_CHARS)
+        // What cannot be seen is written out; quotes can.
+        .map(|c| if "'\"".contains(c) { c.to_string() } else { c.escape_debug().to_string() })
+        .collect();
     let cut = if value.chars().nth(MOST_CHARS).is_some() { "…" } else { "" };
     format!("\"{shown}{cut}\"")
 }
@@ -125,12 +131,11 @@ fn duration_ms(
     limit: &'static str,
 ) -> Result<i64, Refusal> {
     let given_us = value.as_micros();
-    let given_ms = given_us.div_euclid(1000);
-    match i64::try_from(given_ms) {
+    match i64::try_from(given_us.div_euclid(1000)) {
         Ok(ms) if ms >= least_ms && ms <= most_ms => Ok(ms),
         _ => Err(Refusal::Duration {
             argument,
-            given_ms,
+            given_us,
             least_ms,
             most_ms: (most_ms < i64::MAX).then_some(most_ms),
             limit,
@@ -160,6 +165,9 @@ pub fn period(starts_at: Option<String>, ends_at: Option<String>) -> Result<Peri
     Ok(Period { from, to })
 }
 
+/// 0001-01-01T00:00:00Z. The last time that can be written is in the year 9999.
+const YEAR_ONE_S: i64 = -62_135_596_800;
+
 /// A time with its offset. Without one it would mean another instant in another session.
 fn instant(argument: &'static str, value: Option<String>) -> Result<Instant, Refusal> {
     let value = value.ok_or(Refusal::Null {
@@ -169,15 +177,18 @@ fn instant(argument: &'static str, value: Option<String>) -> Result<Instant, Ref
     // n8n's $now arrives as JSON, in double quotes.
     let text = value.trim();
     let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"')).unwrap_or(text);
-    if let Ok(timestamp) = text.parse::<jiff::Timestamp>() {
+    if let Ok(timestamp) = text.parse::<jiff::Timestamp>()
+        && timestamp.as_second() >= YEAR_ONE_S
+    {
         return Ok(Instant::from_unix_us(timestamp.as_microsecond()));
     }
-    let fault = if text.parse::<jiff::civil::DateTime>().is_ok() {
-        TimeFault::NoOffset
-    } else if text.trim_start_matches(['+', '-']).eq_ignore_ascii_case("infinity") {
-        TimeFault::Infinite
-    } else {
-        TimeFault::NoTime
+    let fault = match jiff::fmt::temporal::Pieces::parse(text) {
+        Ok(pieces) if pieces.offset().is_none() => TimeFault::NoOffset,
+        Ok(_) => TimeFault::OutOfRange,
+        Err(_) if text.trim_start_matches(['+', '-']).eq_ignore_ascii_case("infinity") => {
+            TimeFault::Infinite
+        }
+        Err(_) => TimeFault::NoTime,
     };
     Err(Refusal::Time { argument, value: excerpt(&value), fault })
 }
@@ -232,8 +243,18 @@ pub fn fields(value: Option<Vec<Option<String>>>) -> Result<Vec<String>, Refusal
     }
 }
 
-/// Yes or no.
-pub fn choice(argument: &'static str, value: Option<bool>) -> Result<bool, Refusal> {
+/// A remark that is kept, cut to its first 10 kB: a release must not fail because an
+/// error message was long.
+pub fn reason(value: Option<String>) -> Option<String> {
+    const MOST_BYTES: usize = 10_000;
+    value.map(|mut reason| {
+        reason.truncate(reason.floor_char_boundary(MOST_BYTES));
+        reason
+    })
+}
+
+/// True or false. Where a NULL would do the less safe of the two, it is refused.
+pub fn flag(argument: &'static str, value: Option<bool>) -> Result<bool, Refusal> {
     value.ok_or(Refusal::Null { argument, hint: "Write true or false, or leave it out." })
 }
 

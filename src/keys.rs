@@ -208,6 +208,7 @@ fn reset_key(
     reason: default!(Option<String>, "NULL"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("reset_key", key, holder, None)?;
+    let reason = input::reason(reason);
     let answer = call.take_turns(|turn| {
         let Some(entry) = read_key(&call.key) else { return Some(absent()) };
         let reset = Entry {
@@ -650,7 +651,7 @@ fn absent() -> Answer {
 }
 
 fn not_holder() -> Answer {
-    Answer::no(Outcome::NotHolder, "That key is not yours: you were never let in.")
+    Answer::no(Outcome::NotHolder, "You have not begun that with this holder and token.")
 }
 
 /// The claim that was to follow begin_key was refused: nothing has happened, so the key

@@ -125,6 +125,7 @@ fn void_number(
     let series = input::identifier("series", series)?;
     let hint = "Pass the number that next_number answered.";
     let number = number.ok_or(Refusal::Null { argument: "number", hint })?;
+    let reason = input::reason(reason);
     input::writable("void_number")?;
     let mut patience = Patience::for_lock();
     let answer = take_turns(&[Subject::Series(&series)], &mut patience, |turn| {
@@ -233,8 +234,10 @@ fn create(turn: &mut Turn, name: &str, wanted: &Series) -> Option<Answer> {
     Some(if found == *wanted {
         Answer::yes(Outcome::Exists, "The series was there already.")
     } else {
+        let Series { first, label, per, zone } = found;
         Answer {
-            label: Some(found.label),
+            reason: Some(format!("It begins with {first}, per {}, in {zone}.", per.word())),
+            label: Some(label),
             ..Answer::no(Outcome::Mismatch, "There is another series of that name.")
         }
     })
@@ -398,6 +401,9 @@ impl Wanted {
         // Never back into an earlier span, should the clock be set back.
         let span = counter.span.clone().filter(|last| *last > span).unwrap_or(span);
         let number = match (counter.span.as_deref() == Some(&span), counter.last) {
+            (true, Some(i64::MAX)) => {
+                return Some(Err(Refusal::Exhausted { series: self.series.clone() }));
+            }
             (true, Some(last)) => last + 1,
             _ => counter.series.first,
         };

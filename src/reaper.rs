@@ -78,7 +78,7 @@ fn reap(older_than_ms: i64) -> Answer {
     let now = clock::now();
     let latest = now.plus_ms(-older_than_ms);
     let mut ended = end_expired(now, latest);
-    let (units_expired, units_skipped) = pool::reap(latest, "reaper");
+    let (units_expired, units_skipped) = pool::reap(latest, now, "reaper");
     ended.expired += units_expired;
     ended.skipped += units_skipped;
     let keys_overdue = count_overdue_keys(now);
@@ -248,7 +248,8 @@ fn purge(oldest: Instant) -> Purged {
 statement! {
     /// The last claim of a slot stays, as the next token is counted from it. That there is
     /// a later one is looked at here and now; and a later one that is there does not go
-    /// before this one, since only the reaper deletes.
+    /// before this one, since only the reaper deletes. What lives on in a later row stays
+    /// too, as its token goes on meaning that one.
     PURGE_CLAIMS =
         "WITH old AS MATERIALIZED (
              SELECT slot_id, token, ended_at FROM claims.slot_claims
@@ -260,6 +261,9 @@ statement! {
              WHERE claim.ended_at < $2
                AND EXISTS (SELECT FROM claims.slot_claims AS later
                            WHERE later.slot_id = claim.slot_id AND later.token > claim.token)
+               AND NOT EXISTS (SELECT FROM claims.slot_claims AS late
+                               WHERE late.slot_id = claim.slot_id AND late.ended_at IS NULL
+                                 AND late.origin = coalesce(claim.origin, claim.token))
              FOR UPDATE OF claim SKIP LOCKED),
          gone AS (
              DELETE FROM claims.slot_claims AS claim USING had

@@ -105,11 +105,11 @@ fn patch_row(
     let author = Author {
         writer: input::name("writer", writer)?,
         note: input::json("note", note)?,
-        is_forced: input::choice("force", force)?,
+        is_forced: input::flag("force", force)?,
         at: clock::now(),
     };
-    let is_merging = input::choice("merge", merge)?;
-    let may_create = input::choice("create_if_absent", create_if_absent)? && base == 0;
+    let is_merging = input::flag("merge", merge)?;
+    let may_create = input::flag("create_if_absent", create_if_absent)? && base == 0;
     let changes = input::changes(changes)?;
     let target = Target::find(table_name)?;
     let key = target.key_of(row_id)?;

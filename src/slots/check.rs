@@ -37,17 +37,16 @@ fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
     let answer = if pool::read(&slot_id).is_some() {
         check(&slot_id, Extent { period: None, units: Some(1) })
     } else {
-        let last = last_claim(&slot_id);
-        let expired = last.as_ref().filter(|last| last.state(clock::now()) == State::Expired);
-        match &last {
+        match last_claim(&slot_id) {
             None => Answer {
                 status: Some("free"),
                 ..Answer::yes(Outcome::Absent, "Nobody has ever claimed that slot.")
             },
-            Some(_) => Answer {
-                previous_holder: expired.map(|expired| expired.holder.clone()),
-                ..check(&slot_id, Extent::WHOLE)
-            },
+            Some(last) => {
+                let answer = check(&slot_id, Extent::WHOLE);
+                let expired = answer.ok && last.state(clock::now()) == State::Expired;
+                Answer { previous_holder: expired.then_some(last.holder), ..answer }
+            }
         }
     };
     Ok(Json::from(&Answer { slot_id: Some(slot_id), ..answer }))

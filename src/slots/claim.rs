@@ -66,7 +66,7 @@ fn claim_slot(
     let wait_ms = input::wait_ms(wait)?;
     let after = input::after(after)?;
     input::writable("claim_slot")?;
-    Ok(answer(&[wanted], wait_ms, after)?)
+    Ok(Order::One(wanted).answer(wait_ms, after)?)
 }
 
 /// Claims a period of a slot, such as an appointment in a calendar: it fails when it
@@ -117,7 +117,7 @@ fn claim_period(
     let wait_ms = input::wait_ms(wait)?;
     let after = input::after(after)?;
     input::writable("claim_period")?;
-    Ok(answer(&[wanted], wait_ms, after)?)
+    Ok(Order::One(wanted).answer(wait_ms, after)?)
 }
 
 /// Claims units of a pool, such as the last pieces in stock: all of them or none.
@@ -160,101 +160,128 @@ fn claim_units(
     let wait_ms = input::wait_ms(wait)?;
     let after = input::after(after)?;
     input::writable("claim_units")?;
-    Ok(answer(&[wanted], wait_ms, after)?)
+    Ok(Order::One(wanted).answer(wait_ms, after)?)
 }
 
-/// What the three have in common, and claim_many with them: the claims all or none, after
-/// what is to come before them.
-pub fn answer(wanted: &[Wanted], wait_ms: i64, after: After) -> Result<Json, Refusal> {
-    let answer = if after.ok { claim(wanted, wait_ms)? } else { Answer::not_reached() };
-    // A pending key says that something may have happened. Nothing has: it can run again.
-    let key_status = match after.begun {
-        Some(begun) if !answer.ok => keys::give_up(&begun),
-        _ => None,
-    };
-    let first = &wanted[0];
-    Ok(Json::from(&Answer {
-        slot_id: answer.slot_id.or_else(|| (wanted.len() == 1).then(|| first.slot_id.clone())),
-        holder: Some(first.holder.clone()),
-        key_status,
-        after: after.answer,
-        ..answer
-    }))
+/// What is to be claimed in one call: all of it, or nothing.
+pub enum Order {
+    One(Wanted),
+    /// At least one, in the order of the slots' names; answered as a list.
+    Many(Vec<Wanted>),
 }
 
-/// Claims all that is wanted, or nothing; waits for it if there is a chance.
-fn claim(wanted: &[Wanted], wait_ms: i64) -> Result<Answer, Refusal> {
-    let subjects: Vec<Subject> =
-        wanted.iter().map(|wanted| Subject::Slot(&wanted.slot_id)).collect();
-    let mut for_lock = Patience::for_lock();
-    let mut for_slot = Patience::for_slot(wait_ms);
-    loop {
-        let refused = match look(wanted)? {
-            Some(answer) => Some(answer),
-            None => take_turn(&subjects, |turn| attempt(wanted, turn)).transpose()?,
+impl Order {
+    fn wanted(&self) -> &[Wanted] {
+        match self {
+            Self::One(wanted) => std::slice::from_ref(wanted),
+            Self::Many(wanted) => wanted,
+        }
+    }
+
+    /// The call itself, after what is to come before it.
+    pub fn answer(&self, wait_ms: i64, after: After) -> Result<Json, Refusal> {
+        let answer = if after.ok { self.claim(wait_ms)? } else { Answer::not_reached() };
+        // A pending key says that something may have happened. Nothing has: it can run again.
+        let key_status = match after.begun {
+            Some(begun) if !answer.ok => keys::give_up(&begun),
+            _ => None,
         };
-        match refused {
-            // Only a running lease can end by itself.
-            Some(answer) if answer.may_pass() => {
-                if !for_slot.pause() {
-                    return Ok(answer);
+        let only = match self {
+            Self::One(wanted) => Some(wanted.slot_id.clone()),
+            Self::Many(_) => None,
+        };
+        Ok(Json::from(&Answer {
+            slot_id: answer.slot_id.or(only),
+            holder: Some(self.wanted()[0].holder.clone()),
+            key_status,
+            after: after.answer,
+            ..answer
+        }))
+    }
+
+    /// Claims all of it, or nothing; waits for it if there is a chance.
+    fn claim(&self, wait_ms: i64) -> Result<Answer, Refusal> {
+        let subjects: Vec<Subject> =
+            self.wanted().iter().map(|wanted| Subject::Slot(&wanted.slot_id)).collect();
+        let mut for_lock = Patience::for_lock();
+        let mut for_slot = Patience::for_slot(wait_ms);
+        loop {
+            let refused = match self.look()? {
+                Some(answer) => Some(answer),
+                None => take_turn(&subjects, |turn| self.attempt(turn)).transpose()?,
+            };
+            match refused {
+                // Only a running lease can end by itself.
+                Some(answer) if answer.may_pass() => {
+                    if !for_slot.pause() {
+                        return Ok(answer);
+                    }
                 }
-            }
-            Some(answer) => return Ok(answer),
-            None => {
-                if !for_lock.pause() && !for_slot.pause() {
-                    return Ok(Answer::busy());
+                Some(answer) => return Ok(answer),
+                None => {
+                    if !for_lock.pause() && !for_slot.pause() {
+                        return Ok(Answer::busy());
+                    }
                 }
             }
         }
     }
-}
 
-/// Under the locks: takes one after the other, and gives them all back when one cannot
-/// be had.
-fn attempt(wanted: &[Wanted], turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
-    let mut won = Vec::with_capacity(wanted.len());
-    for wanted in wanted {
-        match wanted.take(turn) {
-            Some(Ok(answer)) if answer.ok => won.push(answer),
-            not_won => {
-                if !won.is_empty() {
+    /// The answer that needs no write, if there is one: that of the first which is
+    /// refused, or, when every one of them is there from an earlier try, theirs.
+    fn look(&self) -> Result<Option<Answer>, Refusal> {
+        let mut replayed = Vec::new();
+        for wanted in self.wanted() {
+            match wanted.look()? {
+                Some(answer) => {
+                    let answer = Answer { slot_id: Some(wanted.slot_id.clone()), ..answer };
+                    if !answer.ok {
+                        return Ok(Some(answer));
+                    }
+                    replayed.push(answer);
+                }
+                None => {}
+            }
+        }
+        Ok((replayed.len() == self.wanted().len()).then(|| self.all(replayed)))
+    }
+
+    /// Under the locks: takes one after the other, and gives them all back when one cannot
+    /// be had.
+    fn attempt(&self, turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
+        // Of several, the first must not be written when the last is taken.
+        if self.wanted().len() > 1
+            && let Some(refused) = self.look().transpose()
+        {
+            return Some(refused);
+        }
+        let mut won = Vec::with_capacity(self.wanted().len());
+        for wanted in self.wanted() {
+            match wanted.take(turn) {
+                Some(Ok(answer)) if answer.ok => won.push(answer),
+                refused if won.is_empty() => return refused,
+                refused => {
+                    // What was written keeps its locks, and nobody sleeps with those.
                     turn.undo();
+                    return refused.or_else(|| Some(Ok(Answer::busy())));
                 }
-                return not_won;
             }
         }
+        Some(Ok(self.all(won)))
     }
-    Some(Ok(all(won)))
-}
 
-/// The answer that needs no write, if there is one: that of the first which is refused,
-/// or, when every one of them is there from an earlier try, theirs.
-fn look(wanted: &[Wanted]) -> Result<Option<Answer>, Refusal> {
-    let mut replayed = Vec::new();
-    for wanted in wanted {
-        match wanted.look()? {
-            Some(answer) if answer.ok => replayed.push(answer),
-            Some(answer) => {
-                return Ok(Some(Answer { slot_id: Some(wanted.slot_id.clone()), ..answer }));
-            }
-            None => {}
+    /// One answer for all that was claimed.
+    fn all(&self, mut claims: Vec<Answer>) -> Answer {
+        match self {
+            Self::One(_) => claims.remove(0),
+            Self::Many(_) => Answer {
+                replayed: claims[0].replayed,
+                expires_at: claims.iter().filter_map(|claim| claim.expires_at).min(),
+                ttl_ms: claims[0].ttl_ms,
+                claims: Some(claims.iter().map(Json::from).collect()),
+                ..Answer::yes(Outcome::Claimed, "All of it is yours until the leases end.")
+            },
         }
-    }
-    Ok((replayed.len() == wanted.len()).then(|| all(replayed)))
-}
-
-/// One answer for all that was claimed.
-fn all(mut claims: Vec<Answer>) -> Answer {
-    if claims.len() == 1 {
-        return claims.remove(0);
-    }
-    Answer {
-        replayed: claims[0].replayed,
-        expires_at: claims[0].expires_at,
-        ttl_ms: claims[0].ttl_ms,
-        claims: Some(claims.iter().map(Json::from).collect()),
-        ..Answer::yes(Outcome::Claimed, "All of it is yours until the leases end.")
     }
 }
 
@@ -303,18 +330,19 @@ impl Wanted {
 
     /// What there is to say about a room that is not free.
     fn judge(&self, room: &Room, now: Instant) -> Result<Option<Answer>, Refusal> {
+        // Somebody's units, even the caller's, are no obstacle to the whole: it cannot be
+        // claimed at all.
+        if self.extent.units.is_none()
+            && room.active.iter().any(|claim| claim.extent.units.is_some())
+        {
+            room::fits(&self.slot_id, self.extent)?;
+        }
         if let Some(own) = self.own(room, now) {
             return Ok(Some(own));
         }
         match room.obstacle(None, now) {
             None => Ok(None),
-            Some(Obstacle::Claim(claim)) => {
-                // Somebody's units are no obstacle to the whole: it cannot be claimed at all.
-                if claim.extent.units.is_some() {
-                    room::fits(&self.slot_id, self.extent)?;
-                }
-                Ok(Some(taken(&claim, now)))
-            }
+            Some(Obstacle::Claim(claim)) => Ok(Some(taken(&claim, now))),
             Some(Obstacle::Units { available, capacity }) => {
                 Ok(Some(pool::insufficient(available, capacity)))
             }
@@ -324,18 +352,22 @@ impl Wanted {
     /// What the caller already has there: from the lost answer of this very call, or from
     /// another, which is refused, as an agent that calls twice must not get two.
     fn own(&self, room: &Room, now: Instant) -> Option<Answer> {
+        let call_id = self.lease.call_id.as_deref();
         let mut own: Vec<Claim> = match self.extent.counted_units() {
             Some(_) => open_units(&self.slot_id, &self.holder),
             None => {
                 room.active.iter().filter(|claim| claim.holder == self.holder).cloned().collect()
             }
         };
+        // Since the lost answer, the claim may have been moved to another time.
+        if let (Some(_), Some(call_id)) = (self.extent.period, call_id) {
+            own.extend(same_call(&self.slot_id, &self.holder, call_id));
+        }
         own.retain(|claim| claim.blocks(now));
-        let call_id = self.lease.call_id.as_deref();
         let same_call = |claim: &&Claim| call_id.is_some() && claim.call_id.as_deref() == call_id;
         if let Some(claim) = own.iter().find(same_call)
             && claim.state(now) == State::Running
-            && claim.extent == self.extent
+            && (claim.extent == self.extent || claim.origin.is_some())
         {
             let previous = previous_holder(&self.slot_id, claim);
             return Some(Answer {
@@ -405,6 +437,23 @@ impl Wanted {
             ..claim.tell(answer, now)
         }
     }
+}
+
+statement! {
+    READ_SAME_CALL = concat!(
+        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND call_id = $3
+           AND ended_at IS NULL AND period IS NOT NULL AND units IS NULL
+         UNION ALL
+         SELECT ", claim_columns!(), " FROM claims.slot_claims
+         WHERE slot_id = $1 AND holder = $2 AND call_id = $3
+           AND ended_at IS NULL AND period IS NOT NULL AND units IS NOT NULL");
+}
+
+/// The open claim of a period that this very call has made, wherever it is by now.
+fn same_call(slot_id: &str, holder: &str, call_id: &str) -> Vec<Claim> {
+    let args = [slot_id.into(), holder.into(), call_id.into()];
+    READ_SAME_CALL.with(|read| read.rows(&args, Claim::read))
 }
 
 statement! {

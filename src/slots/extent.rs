@@ -31,7 +31,7 @@ impl Extent {
 
     /// Units of one pool for one time add up; nothing else does.
     pub fn plus(self, other: Self) -> Option<Self> {
-        let units = self.units?.checked_add(other.units?)?;
+        let units = self.units?.saturating_add(other.units?);
         (self.period == other.period).then_some(Self { units: Some(units), ..self })
     }
 

@@ -3,11 +3,12 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::settle::Call;
 use super::{State, own_claim};
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant};
 use crate::error::Refusal;
-use crate::input;
+use crate::outcome::Outcome;
 use crate::statement;
 use crate::turn::Patience;
 
@@ -35,8 +36,8 @@ fn holds_slot(
     holder: Option<String>,
     token: default!(Option<i64>, "NULL"),
 ) -> Result<bool, ErrorReport> {
-    let fence = Fence::new("holds_slot", slot_id, holder, token)?;
-    Ok(fence.stand().is_ok())
+    let call = Call::new("holds_slot", slot_id, holder, token)?;
+    Ok(call.stand().is_ok())
 }
 
 /// As holds_slot, but raises instead of answering false: for a transaction that must not
@@ -59,20 +60,14 @@ fn require_slot(
     holder: Option<String>,
     token: default!(Option<i64>, "NULL"),
 ) -> Result<bool, ErrorReport> {
-    let fence = Fence::new("require_slot", slot_id, holder, token)?;
-    fence.stand().map_err(|(detail, hint)| Refusal::NotHeld {
-        slot_id: fence.slot_id.clone(),
-        holder: fence.holder.clone(),
+    let call = Call::new("require_slot", slot_id, holder, token)?;
+    call.stand().map_err(|(detail, hint)| Refusal::NotHeld {
+        slot_id: call.slot_id.clone(),
+        holder: call.holder.clone(),
         detail,
         hint,
     })?;
     Ok(true)
-}
-
-struct Fence {
-    slot_id: String,
-    holder: String,
-    token: Option<i64>,
 }
 
 statement! {
@@ -84,27 +79,23 @@ statement! {
          FOR NO KEY UPDATE SKIP LOCKED";
 }
 
-impl Fence {
-    fn new(
-        function: &'static str,
-        slot_id: Option<AnyIdentifier>,
-        holder: Option<String>,
-        token: Option<i64>,
-    ) -> Result<Self, Refusal> {
-        let slot_id = input::identifier("slot_id", slot_id)?;
-        let holder = input::name("holder", holder)?;
-        input::writable(function)?;
-        Ok(Self { slot_id, holder, token })
-    }
-
+impl Call {
     /// Holds the claim for this transaction, or says why not and what to do.
     fn stand(&self) -> Result<(), (&'static str, &'static str)> {
         const CLAIM_AGAIN: &str = "Stop this run, or claim the slot again before going on.";
         const OVER: (&str, &str) = ("The lease is over.", CLAIM_AGAIN);
         let mut patience = Patience::for_lock();
         loop {
-            let unknown = ("The holder has no such claim of this slot.", CLAIM_AGAIN);
-            let claim = own_claim(&self.slot_id, &self.holder, self.token).map_err(|_| unknown)?;
+            let claim =
+                own_claim(&self.slot_id, &self.holder, self.token).map_err(
+                    |answer| match answer.outcome {
+                        Outcome::Ambiguous => (
+                            "The holder has several claims of this slot.",
+                            "Say which one by its token.",
+                        ),
+                        _ => ("The holder has no such claim of this slot.", CLAIM_AGAIN),
+                    },
+                )?;
             match claim.state(clock::now()) {
                 State::Running => {}
                 State::Expired => return Err(OVER),
@@ -123,7 +114,7 @@ impl Fence {
                 }
             }
             // The clock after the lock: a lease can run out while the row is waited for.
-            match self.lock(claim.token) {
+            match self.lock_row(claim.token) {
                 Some(expires_at) if expires_at > clock::now() => return Ok(()),
                 Some(_) => return Err(OVER),
                 None if patience.pause() => {}
@@ -137,7 +128,7 @@ impl Fence {
         }
     }
 
-    fn lock(&self, token: i64) -> Option<Instant> {
+    fn lock_row(&self, token: i64) -> Option<Instant> {
         let args = [self.slot_id.as_str().into(), token.into(), self.holder.as_str().into()];
         FENCE.with(|fence| fence.first(&args, |row| row.must(1)))
     }

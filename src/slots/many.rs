@@ -6,9 +6,12 @@ use pgrx::datum::Interval;
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+use serde_json::value::RawValue;
 
 use super::Claim;
-use super::claim::{Lease, Wanted, answer};
+use super::claim::{Lease, Order, Wanted};
 use super::extent::Extent;
 use super::settle::{Call, confirm, release};
 use crate::backend::lock::Subject;
@@ -64,7 +67,7 @@ fn claim_many(
             lease: lease.clone(),
         })
         .collect();
-    Ok(answer(&wanted, wait_ms, after)?)
+    Ok(Order::Many(wanted).answer(wait_ms, after)?)
 }
 
 /// Confirms several claims at once: all are booked, or none is.
@@ -106,8 +109,9 @@ fn confirm_many(
 ///   holder    who claimed them
 ///   reason, in_doubt   as for release_slot
 ///
-/// Outcomes: released (ok; claims has each one's own answer), or the outcome of the first
-/// that release_slot would refuse, with its slot_id: booked, lost, not_holder, busy.
+/// Outcomes: released, or review when in doubt (ok; claims has each one's own answer), or the outcome of the first
+/// that release_slot would refuse, with its slot_id: booked, lost, insufficient,
+/// not_holder, busy.
 ///
 /// Raises 22004 or 22023 for bad input, 0A000 above READ COMMITTED, 25006 where nothing
 /// can be written.
@@ -122,8 +126,14 @@ fn release_many(
     in_doubt: default!(Option<bool>, "false"),
 ) -> Result<Json, ErrorReport> {
     let calls = calls("release_many", claims, holder)?;
-    let in_doubt = in_doubt.unwrap_or(false);
-    let done = Answer::yes(Outcome::Released, "All of it is given back.");
+    let reason = input::reason(reason);
+    let in_doubt = input::flag("in_doubt", in_doubt)?;
+    let done = match in_doubt {
+        false => Answer::yes(Outcome::Released, "All of it is given back."),
+        true => {
+            Answer::yes(Outcome::Review, "All of it stays blocked until somebody has checked it.")
+        }
+    };
     Ok(settle_all(&calls, done, |call, turn, claim, now| {
         release(call, turn, claim, now, reason.as_deref(), in_doubt)
     }))
@@ -131,47 +141,82 @@ fn release_many(
 
 const MOST_REQUESTS: usize = 1000;
 
-/// One element of `requests` or `claims`; what else an answer has is passed over.
+/// What both lists have in their elements.
+trait Element: DeserializeOwned {
+    fn slot_id(&self) -> &Value;
+}
+
+/// One element of `requests`. A field that is misspelt must not be passed over: without
+/// its times a period would be the whole slot.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Request {
-    slot_id: SlotId,
-    token: Option<i64>,
+    slot_id: Value,
     starts_at: Option<String>,
     ends_at: Option<String>,
     units: Option<i32>,
 }
 
+/// One element of `claims`: an answer, of which only this counts.
 #[derive(Deserialize)]
-#[serde(untagged)]
-enum SlotId {
-    Text(String),
-    Number(i64),
+struct Claimed {
+    slot_id: Value,
+    token: Option<i64>,
 }
 
-fn parse(argument: &'static str, value: Option<Json>) -> Result<Vec<(String, Request)>, Refusal> {
+impl Element for Request {
+    fn slot_id(&self) -> &Value {
+        &self.slot_id
+    }
+}
+
+impl Element for Claimed {
+    fn slot_id(&self) -> &Value {
+        &self.slot_id
+    }
+}
+
+fn parse<T: Element>(
+    argument: &'static str,
+    value: Option<Json>,
+) -> Result<Vec<(String, T)>, Refusal> {
     let hint = "Pass a JSON array.";
     let value = value.ok_or(Refusal::Null { argument, hint })?;
-    let refuse = |fault: String| Err(Refusal::Requests { argument, fault });
-    let requests: Vec<Request> = match serde_json::from_str(value.get()) {
-        Ok(requests) => requests,
-        Err(error) => return refuse(format!("it is no array of requests ({error})")),
-    };
-    if requests.is_empty() {
-        return refuse("it is empty".into());
+    let refuse = |fault: String| Refusal::Requests { argument, fault };
+    let elements: Vec<&RawValue> =
+        serde_json::from_str(value.get()).map_err(|_| refuse("it is no JSON array".into()))?;
+    if elements.is_empty() {
+        return Err(refuse("it is empty".into()));
     }
-    if requests.len() > MOST_REQUESTS {
-        return refuse(format!("it has {} elements, the most is {MOST_REQUESTS}", requests.len()));
+    if elements.len() > MOST_REQUESTS {
+        let count = elements.len();
+        return Err(refuse(format!("it has {count} elements, the most is {MOST_REQUESTS}")));
     }
-    requests
+    elements
         .into_iter()
-        .map(|request| {
-            let slot_id = match &request.slot_id {
-                SlotId::Text(text) => text.clone(),
-                SlotId::Number(number) => number.to_string(),
+        .enumerate()
+        .map(|(at, element)| {
+            let refuse = |fault: String| refuse(format!("element {at}: {fault}"));
+            // An array would do for a struct, as far as serde is concerned.
+            if !element.get().starts_with('{') {
+                return Err(refuse("it is no JSON object".into()));
+            }
+            let request: T = serde_json::from_str(element.get())
+                .map_err(|error| refuse(without_position(&error)))?;
+            let slot_id = match request.slot_id() {
+                Value::String(text) => text.clone(),
+                Value::Number(number) if number.is_i64() => number.to_string(),
+                _ => return Err(refuse("slot_id must be a text or a whole number".into())),
             };
             Ok((input::name("slot_id", Some(slot_id))?, request))
         })
         .collect()
+}
+
+/// What serde says is wrong, without where: the text that it read is not the caller's.
+fn without_position(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
 }
 
 /// What is wanted of each slot, in the order of their names.
@@ -203,7 +248,7 @@ fn calls(
     holder: Option<String>,
 ) -> Result<Vec<Call>, Refusal> {
     let argument = "claims";
-    let claims = parse(argument, claims)?;
+    let claims: Vec<(String, Claimed)> = parse(argument, claims)?;
     let holder = input::name("holder", holder)?;
     input::writable(function)?;
     let mut calls = claims
@@ -238,9 +283,13 @@ fn settle_all(
                 Some(answer) if answer.ok => {
                     answers.push(Json::from(&Answer { slot_id, ..answer }))
                 }
-                refused => {
-                    turn.undo();
+                refused if answers.is_empty() => {
                     return refused.map(|refused| Err(Answer { slot_id, ..refused }));
+                }
+                refused => {
+                    // What was written keeps its locks, and nobody sleeps with those.
+                    turn.undo();
+                    return Some(Err(Answer { slot_id, ..refused.unwrap_or_else(Answer::busy) }));
                 }
             }
         }

@@ -39,6 +39,7 @@ pub use extent::Period;
 
 use serde::Serialize;
 
+use crate::backend::clock;
 use crate::backend::statement::Row;
 use crate::backend::value::{Instant, Json};
 use crate::notify;
@@ -271,7 +272,7 @@ fn own_claim(slot_id: &str, holder: &str, token: Option<i64>) -> Result<Claim, B
         Some(token) => family(slot_id, token).filter(|claim| claim.holder == holder),
         None => only_claim(slot_id, holder)?,
     };
-    let message = "That claim is not yours: you never held it.";
+    let message = "There is no such claim of this holder.";
     claim.ok_or_else(|| Box::new(Answer::no(Outcome::NotHolder, message)))
 }
 
@@ -280,7 +281,7 @@ fn only_claim(slot_id: &str, holder: &str) -> Result<Option<Claim>, Box<Answer>>
     if last.extent.is_whole() && last.holder == holder {
         return Ok(Some(last));
     }
-    let args = [slot_id.into(), holder.into()];
+    let args = [slot_id.into(), holder.into(), clock::now().into()];
     let mut open = match last.extent.is_whole() {
         true => Vec::new(),
         false => READ_OWN_OPEN.with(|read| read.rows(&args, Claim::read)),
@@ -306,13 +307,16 @@ fn family(slot_id: &str, token: i64) -> Option<Claim> {
 }
 
 statement! {
+    /// The holder's claims of periods and units, without those that have expired.
     READ_OWN_OPEN = concat!(
         "SELECT ", claim_columns!(), " FROM claims.slot_claims
          WHERE slot_id = $1 AND holder = $2 AND ended_at IS NULL AND units IS NOT NULL
+           AND NOT (status = 'claimed' AND on_expiry = 'release' AND expires_at <= $3)
          UNION ALL
          SELECT ", claim_columns!(), " FROM claims.slot_claims
          WHERE slot_id = $1 AND holder = $2 AND ended_at IS NULL AND period IS NOT NULL
            AND units IS NULL
+           AND NOT (status = 'claimed' AND on_expiry = 'release' AND expires_at <= $3)
          LIMIT 2");
 
     READ_LATE = concat!(

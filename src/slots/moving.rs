@@ -10,6 +10,7 @@ use super::room::{Obstacle, Room};
 use super::settle::Call;
 use super::{Change, Claim, State, Status, append, change, lost};
 use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
 use crate::turn::Turn;
@@ -41,6 +42,9 @@ fn move_period(
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("move_period", slot_id, holder, token)?;
     let period = input::period(starts_at, ends_at)?;
+    if let Some(token) = call.whole_claim() {
+        return Err(Refusal::NoPeriod { slot_id: call.slot_id, token }.into());
+    }
     Ok(call.settle(|call, turn, claim, now| {
         let no = |outcome, message| Some(claim.tell(Answer::no(outcome, message), now));
         match claim.state(now) {
@@ -85,11 +89,12 @@ fn move_to(
             ..claim.clone()
         })
         .filter(|moved| append(turn, &call.slot_id, moved));
-    match moved {
-        Some(moved) => Some(moved.tell(Answer::yes(Outcome::Moved, "The claim is moved."), now)),
+    Some(match moved {
+        Some(moved) => moved.tell(Answer::yes(Outcome::Moved, "The claim is moved."), now),
         None => {
+            // What was written keeps its locks, and nobody sleeps with those.
             turn.undo();
-            None
+            Answer::busy()
         }
-    }
+    })
 }

@@ -7,14 +7,15 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
+use super::Status;
 use super::extent::Extent;
 use super::room::Room;
-use super::{Claim, State, claim_columns, end_expired};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input;
+use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
 use crate::turn::{Patience, Turn, take_turns};
@@ -66,24 +67,31 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
         let now = clock::now();
         let room = Room::read(slot_id, Extent::WHOLE, now);
         if let Some(blocker) = room.active.iter().find(|claim| claim.blocks(now)) {
-            let message = "The slot is claimed as a whole; it can become a pool when that is over.";
+            let message =
+                "Claims of the slot are not of units; it can become a pool when they are over.";
             return Some(Answer {
                 held_by: Some(blocker.holder.clone()),
+                starts_at: blocker.extent.period.map(|period| period.from),
+                ends_at: blocker.extent.period.map(|period| period.to),
                 status: Some(blocker.told_status(now).word()),
                 ..Answer::no(Outcome::Taken, message)
             });
         }
+        // What has expired ends here: it must not come back beside the units.
+        room.clear(turn, slot_id, None, "set_capacity", now)?;
         if !turn.write(&CREATE, &args) {
             return None;
         }
     }
-    let pool = read(slot_id)?;
-    let overhang = pool.taken - pool.capacity;
+    let room = Room::read(slot_id, Extent { period: None, units: Some(0) }, clock::now());
+    let pool = room.pool?;
+    // Beside what the pool counts, the fullest instant of its periods.
+    let available = room.available(pool, None, clock::now());
     Some(Answer {
         capacity: Some(pool.capacity),
         taken: Some(pool.taken),
-        available: Some((-overhang).max(0)),
-        overhang: Some(overhang).filter(|overhang| *overhang > 0),
+        available: Some(available.max(0)),
+        overhang: Some(available.saturating_neg()).filter(|overhang| *overhang > 0),
         ..Answer::yes(Outcome::Set, "The pool has this many units now.")
     })
 }
@@ -145,45 +153,87 @@ statement! {
            AND on_expiry = 'release' AND expires_at <= $1
          ORDER BY slot_id";
 
-    EXPIRED_UNITS = concat!(
-        "SELECT ", claim_columns!(), " FROM claims.slot_claims
+    EXPIRED_UNITS =
+        "SELECT count(*), coalesce(sum(units), 0) FROM claims.slot_claims
          WHERE slot_id = $1 AND status = 'claimed' AND units IS NOT NULL AND period IS NULL
-           AND on_expiry = 'release' AND expires_at <= $2
-         ORDER BY expires_at LIMIT 1000");
+           AND on_expiry = 'release' AND expires_at <= $2";
 }
 
-/// The claims of a pool whose units are free although they are still counted. A thousand
-/// of them, which is as many as one call gives back.
-pub fn expired_units(slot_id: &str, cutoff: Instant) -> Vec<Claim> {
-    EXPIRED_UNITS.with(|read| read.rows(&[slot_id.into(), cutoff.into()], Claim::read))
+/// How many claims of a pool, and units, are free although they are still counted.
+pub fn expired_units(slot_id: &str, cutoff: Instant) -> (i64, i64) {
+    EXPIRED_UNITS
+        .with(|read| read.first(&[slot_id.into(), cutoff.into()], |row| (row.must(1), row.must(2))))
+        .unwrap_or_default()
 }
 
-/// The reaper's part: gives back the units whose lease was over at `cutoff`. Says how
-/// many claims ended, and how many were passed over because somebody was at work on them.
-pub fn reap(cutoff: Instant, by: &str) -> (i64, i64) {
+statement! {
+    /// Ends what has expired in one pool, a batch of it. The pool's row is held.
+    GIVE_BACK =
+        "WITH due AS MATERIALIZED (
+             SELECT slot_id, token FROM claims.slot_claims
+             WHERE slot_id = $1 AND status = 'claimed' AND units IS NOT NULL AND period IS NULL
+               AND on_expiry = 'release' AND expires_at <= $2
+             ORDER BY expires_at LIMIT 10000
+             FOR NO KEY UPDATE SKIP LOCKED)
+         UPDATE claims.slot_claims AS claim
+         SET status = 'expired', expires_at = NULL, ended_at = $3, ended_by = $4
+         FROM due
+         WHERE claim.slot_id = due.slot_id AND claim.token = due.token
+           AND claim.status = 'claimed' AND claim.expires_at <= $2
+         RETURNING claim.token, claim.holder, claim.units";
+}
+
+/// Gives back the units whose lease was over at `cutoff`; the caller holds the pool's
+/// row, which is written once for all of them. Says how many claims and units it was.
+/// This stays when the turn is undone: what has expired has expired.
+pub fn give_back(
+    turn: &mut Turn,
+    slot_id: &str,
+    cutoff: Instant,
+    now: Instant,
+    by: &str,
+) -> (i64, i64) {
+    let args = [slot_id.into(), cutoff.into(), now.into(), by.into()];
+    let ended: Vec<(i64, String, i32)> = GIVE_BACK
+        .with(|give_back| give_back.rows(&args, |row| (row.must(1), row.must(2), row.must(3))));
+    let claims = ended.len() as i64;
+    let units: i64 = ended.iter().map(|(_, _, units)| i64::from(*units)).sum();
+    if claims > 0 {
+        let delta = i32::try_from(-units).expect("no more units than the pool counts");
+        turn.write(&COUNT, &[slot_id.into(), delta.into()]);
+    }
+    for (token, holder, _) in ended {
+        turn.tell(notify::Change {
+            slot_id: Some(slot_id.to_owned()),
+            key: None,
+            token,
+            holder: Some(holder),
+            status: Status::Expired.word(),
+        });
+    }
+    (claims, units)
+}
+
+/// The reaper's part: gives back the units whose lease was over at `cutoff`, pool by pool.
+/// Says how many claims ended, and how many were passed over because somebody was at work
+/// on them or on their pool.
+pub fn reap(cutoff: Instant, now: Instant, by: &str) -> (i64, i64) {
     let pools: Vec<String> =
         EXPIRED_POOLS.with(|read| read.rows(&[cutoff.into()], |row| row.must(1)));
     let (mut ended, mut skipped) = (0, 0);
     for slot_id in &pools {
-        loop {
-            let expired = expired_units(slot_id, cutoff);
-            let mut turn = Turn::default();
-            let now = clock::now();
-            let done = expired
-                .iter()
-                .filter(|claim| claim.state(now) == State::Expired)
-                .take_while(|claim| end_expired(&mut turn, slot_id, claim, now, by))
-                .count();
-            turn.announce();
-            ended += done as i64;
-            if done < expired.len() {
-                skipped += (expired.len() - done) as i64;
-                break;
-            }
-            if expired.is_empty() {
-                break;
+        let mut turn = Turn::default();
+        if hold(slot_id) {
+            loop {
+                let (claims, _) = give_back(&mut turn, slot_id, cutoff, now, by);
+                turn.announce();
+                ended += claims;
+                if claims == 0 {
+                    break;
+                }
             }
         }
+        skipped += expired_units(slot_id, cutoff).0;
     }
     (ended, skipped)
 }

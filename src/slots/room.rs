@@ -18,12 +18,42 @@ pub struct Room {
     /// The open claims there: those that block, and those that have only expired.
     pub active: Vec<Claim>,
     pub pool: Option<Pool>,
+    /// The units that the pool still counts although their lease is over.
+    expired_units: i64,
 }
 
 /// What is in the way of a claim.
 pub enum Obstacle {
     Claim(Box<Claim>),
     Units { available: i32, capacity: i32 },
+}
+
+/// A claim of a period meets the open claim of the whole, and those of its own kind that
+/// overlap; without a period, all of them. In one statement with the last token: the two
+/// must be of one moment.
+macro_rules! overlapping {
+    ($units:literal) => {
+        concat!(
+            "(SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+              WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
+             UNION ALL
+             SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+             WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
+             UNION ALL
+             SELECT ",
+            claim_columns!(),
+            " FROM claims.slot_claims
+             WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
+               AND units ",
+            $units,
+            "
+             ORDER BY token DESC"
+        )
+    };
 }
 
 statement! {
@@ -36,34 +66,11 @@ statement! {
          WHERE slot_id = $1 AND ended_at IS NULL AND period IS NOT NULL AND units IS NULL
          UNION ALL
          (SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)");
+          WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)
+         ORDER BY lower, token");
 
-    /// A claim of a period meets the open claim of the whole, and those that overlap. In
-    /// one statement with the last token: the two must be of one moment.
-    READ_OVERLAPPING = concat!(
-        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
-           AND units IS NULL
-         ORDER BY token DESC");
-
-    /// The same among claims of units for a period; without a period, all of them.
-    READ_OVERLAPPING_UNITS = concat!(
-        "(SELECT ", claim_columns!(), " FROM claims.slot_claims
-          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1)
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period IS NULL AND units IS NULL
-         UNION ALL
-         SELECT ", claim_columns!(), " FROM claims.slot_claims
-         WHERE slot_id = $1 AND ended_at IS NULL AND period && tstzrange($2, $3)
-           AND units IS NOT NULL
-         ORDER BY token DESC");
+    READ_OVERLAPPING = overlapping!("IS NULL");
+    READ_OVERLAPPING_UNITS = overlapping!("IS NOT NULL");
 }
 
 impl Room {
@@ -82,11 +89,9 @@ impl Room {
                 active.dedup_by_key(|claim| claim.token);
                 let last_token = active.first().map_or(0, |last| last.token);
                 active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
-                if units.is_some() {
-                    active.extend(pool::expired_units(slot_id, now));
-                }
                 let pool = units.and_then(|_| pool::read(slot_id));
-                Self { extent, last_token, active, pool }
+                let expired_units = pool.map_or(0, |_| pool::expired_units(slot_id, now).1);
+                Self { extent, last_token, active, pool, expired_units }
             }
         }
     }
@@ -108,7 +113,7 @@ impl Room {
             Some(_) => READ_OPEN.with(|read| read.rows(&[slot_id.into()], Claim::read)),
             None => Vec::new(),
         };
-        Self { extent: Extent::WHOLE, last_token, active, pool: None }
+        Self { extent: Extent::WHOLE, last_token, active, pool: None, expired_units: 0 }
     }
 
     /// The same for a part of its period, as it was read.
@@ -145,6 +150,13 @@ impl Room {
         by: &str,
         now: Instant,
     ) -> Option<(i64, Option<String>)> {
+        let mut given_back = 0;
+        while given_back < self.expired_units {
+            match pool::give_back(turn, slot_id, now, now, by) {
+                (0, _) => return None,
+                (_, units) => given_back += units,
+            }
+        }
         let mut previous = None;
         for claim in &self.active {
             if Some(claim.token) == except || claim.state(now) != State::Expired {
@@ -162,16 +174,13 @@ impl Room {
     /// The units that can be had: of the capacity, less what is counted as taken, less
     /// the most that is taken at any instant of the period; what has expired is free.
     pub fn available(&self, pool: Pool, except: Option<i64>, now: Instant) -> i32 {
-        let mut free = i64::from(pool.capacity) - i64::from(pool.taken);
-        let mut periods = Vec::new();
-        for claim in self.active.iter().filter(|claim| Some(claim.token) != except) {
-            let expired = claim.state(now) == State::Expired;
-            match (claim.extent.period, claim.extent.units) {
-                (None, Some(units)) if expired => free += i64::from(units),
-                (Some(period), Some(units)) if !expired => periods.push((period, units)),
-                _ => {}
-            }
-        }
+        let periods: Vec<_> = self
+            .active
+            .iter()
+            .filter(|claim| claim.state(now) != State::Expired && Some(claim.token) != except)
+            .filter_map(|claim| claim.extent.period.zip(claim.extent.units))
+            .collect();
+        let free = i64::from(pool.capacity) - i64::from(pool.taken) + self.expired_units;
         let free = free - peak(&periods);
         i32::try_from(free).unwrap_or(if free < 0 { i32::MIN } else { i32::MAX })
     }

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 
 use super::extent::Extent;
 use super::pool;
-use super::room::{Obstacle, Room};
+use super::room::{self, Obstacle, Room};
 use super::{Change, Claim, State, Status, append, change, family, lost, own_claim};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
@@ -29,7 +29,8 @@ use crate::turn::{Patience, Turn, take_turns};
 ///
 /// Outcomes: confirmed (ok), already_confirmed (ok), confirmed_late (ok; the lease was
 /// over or the claim had ended, and nobody else had taken the slot), lost (lost_to has
-/// it now: apologise or refund), cancelled, not_holder, busy.
+/// it now: apologise or refund), cancelled, insufficient (late, and the pool has no room),
+/// not_holder, ambiguous (several open claims: name the token), busy.
 ///
 /// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
 /// nothing can be written.
@@ -56,6 +57,14 @@ pub fn confirm(
     now: Instant,
     result: Option<&Json>,
 ) -> Option<Answer> {
+    // Of a pool there may be fewer by now than are taken.
+    if claim.state(now) == State::Expired && claim.extent.units.is_some() {
+        let room = Room::hold(&call.slot_id, claim.extent, now)?;
+        if let Some(Obstacle::Units { available, capacity }) = room.obstacle(Some(claim.token), now)
+        {
+            return Some(pool::insufficient(available, capacity));
+        }
+    }
     let (outcome, message) = match claim.state(now) {
         State::Running => (Outcome::Confirmed, "The slot is booked."),
         State::Expired | State::InReview => (Outcome::ConfirmedLate, CONFIRMED_LATE),
@@ -92,7 +101,8 @@ const CONFIRMED_LATE: &str =
 ///                            until resolve_slot says what really happened
 ///
 /// Outcomes: released (ok), already_released (ok), review (ok; in doubt, or it was in
-/// review and stays there), booked (use cancel_slot), lost, not_holder, busy.
+/// review and stays there), booked (use cancel_slot), lost, insufficient (late and in
+/// doubt, and the pool has no room), not_holder, ambiguous, busy.
 ///
 /// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
 /// nothing can be written.
@@ -109,7 +119,8 @@ fn release_slot(
     in_doubt: default!(Option<bool>, "false"),
 ) -> Result<Json, ErrorReport> {
     let call = Call::new("release_slot", slot_id, holder, token)?;
-    let in_doubt = in_doubt.unwrap_or(false);
+    let reason = input::reason(reason);
+    let in_doubt = input::flag("in_doubt", in_doubt)?;
     Ok(call.settle(|call, turn, claim, now| {
         release(call, turn, claim, now, reason.as_deref(), in_doubt)
     }))
@@ -167,7 +178,7 @@ pub fn release(
 ///                            never makes a lease shorter; NULL: pg_claims.default_ttl
 ///
 /// Outcomes: extended (ok), expired (reaped or not: claim again), lost, booked, review,
-/// not_holder, busy.
+/// not_holder, ambiguous, busy.
 ///
 /// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
 /// nothing can be written.
@@ -250,6 +261,7 @@ fn cancel_slot(
         hint: "Pass the token that the booking's claim answered; check_slot tells it too.",
     })?;
     let call = Call::new("cancel_slot", slot_id, holder, Some(token))?;
+    let reason = input::reason(reason);
     Ok(call.take_turns(|call, turn| {
         let claim = family(&call.slot_id, token);
         let now = clock::now();
@@ -295,7 +307,8 @@ fn cancel_slot(
 ///   verdict                  'booked' or 'released'
 ///   evidence                 what was seen; kept as the claim's result
 ///
-/// Outcomes: booked (ok), released (ok), not_in_review, lost, not_holder, busy.
+/// Outcomes: booked (ok), released (ok), not_in_review, lost, not_holder, ambiguous,
+/// busy.
 ///
 /// Raises 22004, 22023 or 42804 for bad input, 0A000 above READ COMMITTED, 25006 where
 /// nothing can be written.
@@ -401,6 +414,12 @@ impl Call {
         })
     }
 
+    /// The token of the claim that is meant, if that is not of a period.
+    pub fn whole_claim(&self) -> Option<i64> {
+        let claim = own_claim(&self.slot_id, &self.holder, self.token).ok()?;
+        claim.extent.period.is_none().then_some(claim.token)
+    }
+
     /// Whoever has now what the caller's own claim, which has ended, took up.
     pub fn winner(&self, extent: Extent, now: Instant) -> Option<Claim> {
         match Room::read(&self.slot_id, extent, now).obstacle(None, now) {
@@ -441,7 +460,15 @@ impl Call {
             ..ended.clone()
         };
         let answer = fill_in(&mut late);
-        append(turn, &self.slot_id, &late).then(|| late.tell(answer, now))
+        if append(turn, &self.slot_id, &late) {
+            return Some(late.tell(answer, now));
+        }
+        room::fits(&self.slot_id, ended.extent).err().map(|_| {
+            Answer::no(
+                Outcome::Insufficient,
+                "The slot has become a pool, of which only units can be had.",
+            )
+        })
     }
 
     /// The booking that was to be cancelled is over, or never was.

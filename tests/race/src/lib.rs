@@ -9,6 +9,9 @@
 //!
 //! `PGHOST` (a socket directory or a host), `PGPORT`, `PGUSER` and `PGDATABASE` say where the server
 //! is; the user must be a superuser of it, since each test creates a database.
+//!
+//! `RACES_LIBRARY=pg_claims_mutant_no_row_guard cargo test …` runs a test by hand against a mutant,
+//! to see that it can fail.
 
 pub mod model;
 pub mod storm;
@@ -19,6 +22,7 @@ use std::error::Error as StdError;
 use std::fmt::{self, Display};
 use std::future::Future;
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use bytes::BytesMut;
 use serde_json::Value;
@@ -64,6 +68,13 @@ impl Session {
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
         let rows = self.client.query(&statement, &values).await?;
         Ok(Answer::only(sql, &rows))
+    }
+
+    /// The same where an exception is a fault of the extension.
+    pub async fn answer(&self, function: &str, args: Args<'_>) -> Answer {
+        self.ask(function, args)
+            .await
+            .unwrap_or_else(|e| panic!("{function} must answer, and raised {}", told(&e)))
     }
 
     async fn statement(&self, sql: &str) -> Result<Statement, Error> {
@@ -229,6 +240,9 @@ pub async fn fresh_database(name: &str) -> Database {
     let database = Database { name: format!("races_{name}"), maintenance };
     database.create_empty(&database.name).await;
     database.connect().await.run("CREATE EXTENSION pg_claims CASCADE").await;
+    if let Ok(library) = env::var("RACES_LIBRARY") {
+        database.use_library(&library).await;
+    }
     database
 }
 
@@ -247,6 +261,31 @@ impl Database {
             all.push(self.connect().await);
         }
         all
+    }
+
+    /// Lets the functions of this database come from another build of the extension: a mutant, which
+    /// `scripts/mutant.sh` puts beside it. Connections made from now on use it.
+    pub async fn use_library(&self, library: &str) {
+        let session = self.connect().await;
+        let is_there: bool = session
+            .value(&format!(
+                "SELECT (pg_stat_file(setting || '/{library}.so', true)).size IS NOT NULL
+                 FROM pg_config WHERE name = 'PKGLIBDIR'"
+            ))
+            .await;
+        assert!(is_there, "{library} is not installed: scripts/mutant.sh builds the mutants");
+        session.run("SET allow_system_table_mods = on").await;
+        let sql = format!(
+            "UPDATE pg_proc SET probin = '$libdir/{library}' WHERE probin LIKE '$libdir/pg_claims%'"
+        );
+        let swapped = session.execute(&sql, &[]).await.unwrap_or_else(|e| panic!("{}", told(&e)));
+        assert!(swapped > 0, "no function of this database comes from $libdir/pg_claims");
+    }
+
+    /// The extension's own check of its tables must agree with the test.
+    pub async fn assert_sound(&self) {
+        let sound = self.connect().await.answer("check_claims", &[]).await;
+        assert!(sound.ok(), "{sound}");
     }
 
     /// A further, empty database. `template0`, because nobody can be connected to it.
@@ -290,6 +329,27 @@ where
         results.push(task.await.expect("a task of the stampede panicked"));
     }
     results
+}
+
+/// Reaps far more often than anybody would: correctness must not depend on it, either way.
+pub async fn reap_until(reaper: Session, until: Instant) {
+    while Instant::now() < until {
+        let answer = reaper.answer("reap_stale_claims", &[]).await;
+        assert_eq!(answer.outcome(), "reaped", "{answer}");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+/// Microseconds since 1970 by this machine's clock, which is the clock of a server on it too.
+pub fn clock_us() -> i64 {
+    let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970");
+    since_1970.as_micros() as i64
+}
+
+/// Fails with the first of the promises that were broken, and how many there are.
+pub fn assert_no_faults(faults: &[String]) {
+    let first = &faults[..faults.len().min(10)];
+    assert!(faults.is_empty(), "{} faults: {first:#?}", faults.len());
 }
 
 /// How often each outcome was answered, for a test to print and to check.
