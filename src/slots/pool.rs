@@ -97,7 +97,7 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
 }
 
 /// A row of `claims.pools`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pool {
     pub capacity: i32,
     pub taken: i32,

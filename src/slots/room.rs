@@ -77,23 +77,42 @@ impl Room {
     pub fn read(slot_id: &str, extent: Extent, now: Instant) -> Self {
         match (extent.period, extent.units) {
             (None, None) => Self::read_whole(slot_id),
-            (period, units) => {
-                let args = [
-                    slot_id.into(),
-                    period.map(|period| period.from).into(),
-                    period.map(|period| period.to).into(),
-                ];
-                let statement =
-                    if units.is_some() { &READ_OVERLAPPING_UNITS } else { &READ_OVERLAPPING };
-                let mut active = statement.with(|read| read.rows(&args, Claim::read));
-                active.dedup_by_key(|claim| claim.token);
-                let last_token = active.first().map_or(0, |last| last.token);
-                active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
-                let pool = units.and_then(|_| pool::read(slot_id));
-                let expired_units = pool.map_or(0, |_| pool::expired_units(slot_id, now).1);
-                Self { extent, last_token, active, pool, expired_units }
-            }
+            (_, None) => Self::read_overlapping(slot_id, extent),
+            (_, Some(_)) => Self::read_units(slot_id, extent, now),
         }
+    }
+
+    /// The pool before and after everything else: when it has not changed in between, what
+    /// was read is of one moment, and no unit was counted twice on its way from one claim
+    /// to the next.
+    fn read_units(slot_id: &str, extent: Extent, now: Instant) -> Self {
+        let mut pool = pool::read(slot_id);
+        loop {
+            let room = Self::read_overlapping(slot_id, extent);
+            let (_, expired_units) = pool::expired_units(slot_id, now);
+            let after = pool::read(slot_id);
+            if pool == after {
+                return Self { pool, expired_units, ..room };
+            }
+            pool = after;
+        }
+    }
+
+    fn read_overlapping(slot_id: &str, extent: Extent) -> Self {
+        let args = [
+            slot_id.into(),
+            extent.period.map(|period| period.from).into(),
+            extent.period.map(|period| period.to).into(),
+        ];
+        let statement = match extent.units {
+            Some(_) => &READ_OVERLAPPING_UNITS,
+            None => &READ_OVERLAPPING,
+        };
+        let mut active = statement.with(|read| read.rows(&args, Claim::read));
+        active.dedup_by_key(|claim| claim.token);
+        let last_token = active.first().map_or(0, |last| last.token);
+        active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
+        Self { extent, last_token, active, pool: None, expired_units: 0 }
     }
 
     /// The same under the slot's lock, to act on: the pool's row first, so that what is
