@@ -132,7 +132,7 @@ struct Patch {
 
 /// What is to be done about a row as it is.
 enum Decision {
-    Answer(Answer),
+    Answer(Box<Answer>),
     Write {
         /// Those of the changes that change anything.
         changes: Image,
@@ -165,7 +165,7 @@ impl Patch {
             });
         };
         if let Decision::Answer(answer) = self.decide(&row) {
-            return Ok(Some(answer));
+            return Ok(Some(*answer));
         }
         // The row's lock needs the table's, for which the statement itself would wait.
         if !try_lock_table(self.target.tracked.table.0, TableLock::Rows) {
@@ -175,7 +175,7 @@ impl Patch {
             return Ok(None);
         };
         match self.decide(&row) {
-            Decision::Answer(answer) => Ok(Some(answer)),
+            Decision::Answer(answer) => Ok(Some(*answer)),
             Decision::Write { changes, moved, taken } => {
                 self.apply(&row, &changes, moved, &taken).map(Some)
             }
@@ -188,7 +188,7 @@ impl Patch {
         let differing = self.changes.differing(row);
         if differing.is_empty() {
             let answer = Answer::yes(Outcome::Unchanged, "The row has these values already.");
-            return Decision::Answer(self.about(row, answer));
+            return Decision::Answer(Box::new(self.about(row, answer)));
         }
         let owned: Vec<_> = ledger::owners(tracked, &differing)
             .into_iter()
@@ -202,7 +202,7 @@ impl Patch {
                 owner: Some(owned.writer.clone()),
                 ..Answer::no(Outcome::NotOwner, "Only its owner may change that field.")
             };
-            return Decision::Answer(self.about(row, answer));
+            return Decision::Answer(Box::new(self.about(row, answer)));
         }
         let row_id = row.row_id(&tracked.key);
         let marks = match version == self.base {
@@ -212,7 +212,7 @@ impl Patch {
         let conflicting = self.conflicting(version, &differing, &marks);
         if !conflicting.is_empty() {
             let answer = self.conflict(row, &row_id, &conflicting, &marks);
-            return Decision::Answer(self.about(row, answer));
+            return Decision::Answer(Box::new(self.about(row, answer)));
         }
         Decision::Write {
             changes: self.changes.only(|field| differing.iter().any(|name| name == field)),
