@@ -164,7 +164,7 @@ async fn whole_rows_written_back_lose_nothing_either() {
                 let row = session.query_one("SELECT a, b, version FROM lists", &[]).await.unwrap();
                 let (mut a, mut b): (String, String) = (row.get(0), row.get(1));
                 let version: i64 = row.get(2);
-                let list = if number % 2 == 0 { &mut a } else { &mut b };
+                let list = if number.is_multiple_of(2) { &mut a } else { &mut b };
                 list.push_str(&format!(" {number}:{n}"));
                 let sql = "UPDATE lists SET a = $1, b = $2, version = $3 WHERE id = 1";
                 match session.execute(sql, &[&a, &b, &version]).await {
