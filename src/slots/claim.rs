@@ -232,15 +232,12 @@ impl Order {
     fn look(&self) -> Result<Option<Answer>, Refusal> {
         let mut replayed = Vec::new();
         for wanted in self.wanted() {
-            match wanted.look()? {
-                Some(answer) => {
-                    let answer = Answer { slot_id: Some(wanted.slot_id.clone()), ..answer };
-                    if !answer.ok {
-                        return Ok(Some(answer));
-                    }
-                    replayed.push(answer);
+            if let Some(answer) = wanted.look()? {
+                let answer = Answer { slot_id: Some(wanted.slot_id.clone()), ..answer };
+                if !answer.ok {
+                    return Ok(Some(answer));
                 }
-                None => {}
+                replayed.push(answer);
             }
         }
         Ok((replayed.len() == self.wanted().len()).then(|| self.all(replayed)))
