@@ -350,8 +350,11 @@ impl Wanted {
     /// another, which is refused, as an agent that calls twice must not get two.
     fn own(&self, room: &Room, now: Instant) -> Option<Answer> {
         let call_id = self.lease.call_id.as_deref();
-        let mut own: Vec<Claim> = match self.extent.counted_units() {
-            Some(_) => open_units(&self.slot_id, &self.holder),
+        let mut own: Vec<Claim> = match self.extent.units {
+            Some(_) => open_units(&self.slot_id, &self.holder)
+                .into_iter()
+                .filter(|claim| self.extent.is_at_a_time_with(claim.extent))
+                .collect(),
             None => {
                 room.active.iter().filter(|claim| claim.holder == self.holder).cloned().collect()
             }

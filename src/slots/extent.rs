@@ -39,14 +39,18 @@ impl Extent {
     /// at a claim of the whole slot, and what takes units only at what takes units. Units
     /// without a period are counted by the pool.
     pub fn meets(self, other: Self) -> bool {
-        let periods_overlap = match (self.period, other.period) {
-            (Some(wanted), Some(taken)) => wanted.overlaps(taken),
-            _ => true,
-        };
         other.is_whole()
             || self.units.is_some() == other.units.is_some()
                 && other.counted_units().is_none()
-                && periods_overlap
+                && self.is_at_a_time_with(other)
+    }
+
+    /// Whether there is an instant that both take up.
+    pub fn is_at_a_time_with(self, other: Self) -> bool {
+        match (self.period, other.period) {
+            (Some(one), Some(other)) => one.overlaps(other),
+            _ => true,
+        }
     }
 
     /// The units that `claims.pools` counts: those that are taken at every instant.

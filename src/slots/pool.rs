@@ -89,7 +89,7 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
     let available = room.available(pool, None, clock::now());
     Some(Answer {
         capacity: Some(pool.capacity),
-        taken: Some(pool.taken),
+        taken: Some(room.taken(pool)),
         available: Some(available.max(0)),
         overhang: Some(available.saturating_neg()).filter(|overhang| *overhang > 0),
         ..Answer::yes(Outcome::Set, "The pool has this many units now.")

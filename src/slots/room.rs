@@ -190,6 +190,11 @@ impl Room {
         Some((self.last_token + 1, taken_over))
     }
 
+    /// The units that the pool counts, without those whose lease is over.
+    pub fn taken(&self, pool: Pool) -> i32 {
+        i32::try_from(i64::from(pool.taken) - self.expired_units).unwrap_or(pool.taken)
+    }
+
     /// The units that can be had: of the capacity, less what is counted as taken, less
     /// the most that is taken at any instant of the period; what has expired is free.
     pub fn available(&self, pool: Pool, except: Option<i64>, now: Instant) -> i32 {

@@ -57,13 +57,8 @@ pub fn confirm(
     now: Instant,
     result: Option<&Json>,
 ) -> Option<Answer> {
-    // Of a pool there may be fewer by now than are taken.
-    if claim.state(now) == State::Expired && claim.extent.units.is_some() {
-        let room = Room::hold(&call.slot_id, claim.extent, now)?;
-        if let Some(Obstacle::Units { available, capacity }) = room.obstacle(Some(claim.token), now)
-        {
-            return Some(pool::insufficient(available, capacity));
-        }
+    if let Some(insufficient) = call.is_too_late(claim, now)? {
+        return Some(insufficient);
     }
     let (outcome, message) = match claim.state(now) {
         State::Running => (Outcome::Confirmed, "The slot is booked."),
@@ -137,6 +132,9 @@ pub fn release(
     let review =
         || Answer::yes(Outcome::Review, "The slot stays blocked until somebody has checked it.");
     let gone = || Answer::yes(Outcome::AlreadyReleased, "The slot was given back already.");
+    if in_doubt && let Some(insufficient) = call.is_too_late(claim, now)? {
+        return Some(insufficient);
+    }
     match claim.state(now) {
         State::Running | State::Expired if !in_doubt => {
             let end = Change::end(Status::Released, now, &call.holder);
@@ -426,6 +424,21 @@ impl Call {
             Some(Obstacle::Claim(claim)) => Some(*claim),
             _ => None,
         }
+    }
+
+    /// Of a pool there may be fewer units by now than an expired claim of it would keep,
+    /// whether or not anybody has ended it. `None`: look again.
+    fn is_too_late(&self, claim: &Claim, now: Instant) -> Option<Option<Answer>> {
+        if claim.state(now) != State::Expired || claim.extent.units.is_none() {
+            return Some(None);
+        }
+        let room = Room::hold(&self.slot_id, claim.extent, now)?;
+        Some(match room.obstacle(Some(claim.token), now) {
+            Some(Obstacle::Units { available, capacity }) => {
+                Some(pool::insufficient(available, capacity))
+            }
+            _ => None,
+        })
     }
 
     /// A claim that has ended becomes active once more, if there is room: a new row is
