@@ -160,6 +160,7 @@ pub enum TableFault {
     Temporary,
     Inherited,
     NoKey,
+    ComputedKey,
     Column { column: String, type_name: String },
     NullVersions { column: String },
 }
@@ -571,6 +572,10 @@ impl TableFault {
             Self::NoKey => format!(
                 "Table {table} has no primary key, so no row of it can be told from another."
             ),
+            Self::ComputedKey => format!(
+                "The key of table {table} is computed from other columns, and only after its \
+                 triggers have run."
+            ),
             Self::Column { column, type_name } => format!(
                 "Its column \"{column}\" is of type {type_name}, is computed or is part of the \
                  key, so it can be no version."
@@ -585,6 +590,9 @@ impl TableFault {
         match self {
             Self::Kind | Self::OfClaims | Self::Temporary | Self::Inherited => {
                 "Track the ordinary tables that the rows are written to.".into()
+            }
+            Self::ComputedKey => {
+                "Let the key be an ordinary column, filled by a trigger of the table's own.".into()
             }
             Self::Partition => "Track the partitioned table itself.".into(),
             Self::NoKey => format!("Give it one: ALTER TABLE {table} ADD PRIMARY KEY (…)"),

@@ -114,8 +114,8 @@ fn patch_row(
     let target = Target::find(table_name)?;
     let key = target.key_of(row_id)?;
     input::writable("patch_row")?;
-    let changes = target.fit(&changes)?;
-    let patch = Patch { target, key, base, changes, author, is_merging, may_create };
+    let fitted = target.fit(&changes)?;
+    let patch = Patch { target, key, base, changes, fitted, author, is_merging, may_create };
     Ok(Json::from(&patch.write()?))
 }
 
@@ -123,8 +123,10 @@ struct Patch {
     target: Target,
     key: Key,
     base: i64,
-    /// As the columns have them.
+    /// As they were given.
     changes: Image,
+    /// As the columns would show them.
+    fitted: Image,
     author: Author,
     is_merging: bool,
     may_create: bool,
@@ -185,7 +187,7 @@ impl Patch {
     fn decide(&self, row: &Image) -> Decision {
         let tracked = &self.target.tracked;
         let version = self.version_of(row);
-        let differing = self.changes.differing(row);
+        let differing = self.fitted.differing(row);
         if differing.is_empty() {
             let answer = Answer::yes(Outcome::Unchanged, "The row has these values already.");
             return Decision::Answer(Box::new(self.about(row, answer)));
@@ -240,7 +242,7 @@ impl Patch {
             let mark = marks.iter().find(|mark| mark.field == *field);
             Conflict {
                 field: field.clone(),
-                yours: self.changes.json(field),
+                yours: self.fitted.json(field),
                 theirs: row.json(field),
                 base: mark
                     .and_then(|_| ledger::value_at(&self.target.tracked, row_id, self.base, field)),

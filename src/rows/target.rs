@@ -117,7 +117,7 @@ impl Target {
             .map(|column| column.name.as_str())
     }
 
-    /// The changes as the columns' types have them. Each is looked at on its own, so that
+    /// The changes as the columns' types show them, to be compared with a row. Each is looked at on its own, so that
     /// one that does not fit can be named.
     pub fn fit(&self, changes: &Image) -> Result<Image, Refusal> {
         let mut fitted = Image::default();

@@ -112,6 +112,12 @@ statement! {
                 class.relispartition, class.relnamespace = 'claims'::regnamespace,
                 class.relkind = 'r' AND EXISTS (SELECT FROM pg_inherits WHERE inhparent = class.oid),
                 EXISTS (SELECT FROM pg_index WHERE indrelid = class.oid AND indisprimary),
+                EXISTS (SELECT FROM pg_index AS index
+                        JOIN pg_attribute AS attribute
+                          ON attribute.attrelid = index.indrelid
+                         AND attribute.attnum = ANY (index.indkey::int2[])
+                        WHERE index.indrelid = class.oid AND index.indisprimary
+                          AND attribute.attgenerated <> ''),
                 (SELECT tracked.version_column FROM claims.tracked_tables AS tracked
                  WHERE tracked.table_name = class.oid),
                 class.relowner
@@ -156,6 +162,7 @@ pub struct Place {
     is_of_claims: bool,
     has_children: bool,
     has_key: bool,
+    has_computed_key: bool,
     tracked_by: Option<String>,
     owner: pg_sys::Oid,
 }
@@ -173,8 +180,9 @@ impl Place {
                     is_of_claims: row.must(5),
                     has_children: row.must(6),
                     has_key: row.must(7),
-                    tracked_by: row.get(8),
-                    owner: row.must(9),
+                    has_computed_key: row.must(8),
+                    tracked_by: row.get(9),
+                    owner: row.must(10),
                 })
             })
         });
@@ -206,6 +214,8 @@ impl Place {
             TableFault::Inherited
         } else if !self.has_key {
             TableFault::NoKey
+        } else if self.has_computed_key {
+            TableFault::ComputedKey
         } else {
             return Ok(());
         };

@@ -55,8 +55,9 @@ CREATE TABLE bad_parent (id int PRIMARY KEY);
 CREATE TABLE bad_child () INHERITS (bad_parent);
 CREATE TABLE bad_column (id int PRIMARY KEY, version text);
 CREATE TABLE bad_key (version int PRIMARY KEY);
+CREATE TABLE bad_computed (id int, double int GENERATED ALWAYS AS (id * 2) STORED PRIMARY KEY);
 SELECT name, state, message, detail, hint
-  FROM unnest(ARRAY['bad_keyless', 'bad_view', 'bad_temporary', 'bad_parent', 'bad_column', 'bad_key', 'claims.slot_claims']) AS name,
+  FROM unnest(ARRAY['bad_keyless', 'bad_view', 'bad_temporary', 'bad_parent', 'bad_column', 'bad_key', 'bad_computed', 'claims.slot_claims']) AS name,
        refusal(format('SELECT track_rows(%L)', name));
 
 -- A tracked table that loses what its tracking needs.
@@ -87,4 +88,4 @@ SELECT state, message FROM refusal($$SELECT own_fields('bad_customers', 'billing
 ROLLBACK;
 
 DROP VIEW bad_view;
-DROP TABLE bad_customers, bad_calls, bad_keyless, bad_temporary, bad_child, bad_parent, bad_column, bad_key;
+DROP TABLE bad_customers, bad_calls, bad_keyless, bad_temporary, bad_child, bad_parent, bad_column, bad_key, bad_computed;

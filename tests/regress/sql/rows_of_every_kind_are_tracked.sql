@@ -147,3 +147,17 @@ SELECT facts(patch_row('rows_zone', 1, 1, '{"at": "2026-01-02T09:15:00Z"}', 'kin
 RESET TimeZone;
 DROP TABLE rows_zone;
 DROP FUNCTION rows_zone;
+
+-- A type may be shown in another way than it is written.
+CREATE TYPE rows_mood AS ENUM ('sad', 'ok');
+CREATE FUNCTION rows_mood_json(rows_mood) RETURNS json LANGUAGE sql AS $$ SELECT pg_catalog.json_build_object('mood', $1::text) $$;
+CREATE CAST (rows_mood AS json) WITH FUNCTION rows_mood_json(rows_mood);
+CREATE TABLE rows_moody (id int PRIMARY KEY, mood rows_mood);
+INSERT INTO rows_moody VALUES (1, 'sad');
+SELECT facts(track_rows('rows_moody')) ->> 'outcome' AS outcome;
+SELECT facts(patch_row('rows_moody', 1, 1, '{"mood": "ok"}', 'kinds')) -> 'row' AS row;
+SELECT facts(patch_row('rows_moody', 1, 1, '{"mood": "ok"}', 'kinds')) ->> 'outcome' AS outcome;
+SELECT facts(patch_row('rows_moody', 1, 1, '{"mood": "sad"}', 'kinds')) -> 'conflicts' AS conflicts;
+DROP TABLE rows_moody;
+SET client_min_messages = warning;
+DROP TYPE rows_mood CASCADE;
