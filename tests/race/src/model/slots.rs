@@ -629,13 +629,19 @@ impl Model {
                 None => merged.push((slot, extent)),
             }
         }
-        let misfits = merged.iter().any(|(slot, extent)| !self.slot(slot).fits(*extent));
+        let (fitting, misfits): (Vec<_>, Vec<_>) =
+            merged.into_iter().partition(|(slot, extent)| self.slot(slot).fits(*extent));
+        let before = self.slots.clone();
         let answer =
-            self.all_or_nothing("claimed", &merged, |slot, extent| slot.claim(*extent, terms));
-        // Whether the first in the way is told or the one that can be no claim is left open.
-        match misfits {
-            true => any_of([answer, Expected::Raises("55000")].into_iter()),
-            false => answer,
+            self.all_or_nothing("claimed", &fitting, |slot, extent| slot.claim(*extent, terms));
+        match answer.is_ok() {
+            _ if misfits.is_empty() => answer,
+            true => {
+                self.slots = before;
+                Expected::Raises("55000")
+            }
+            // Whether what is in the way is told or what can be no claim is left open.
+            false => any_of([answer, Expected::Raises("55000")].into_iter()),
         }
     }
 
