@@ -9,7 +9,8 @@ use pgrx::PgSqlErrorCode as Code;
 use pgrx::pg_sys::panic::ErrorReport;
 use thiserror::Error;
 
-use crate::backend::value::{literal, quoted};
+use crate::backend::value::{Json, literal, quoted};
+use crate::rows::Mark;
 
 #[derive(Debug, Error)]
 pub enum Refusal {
@@ -67,6 +68,52 @@ pub enum Refusal {
     #[error("invalid {argument}: {fault}")]
     Requests { argument: &'static str, fault: String },
 
+    #[error("table {table} is not tracked")]
+    NotTracked { table: String },
+
+    #[error("table {table} has no primary key")]
+    NoKey { table: String },
+
+    #[error("table {table} has no version column {column}")]
+    NoVersion { table: String, column: String },
+
+    #[error("relation {table} does not exist")]
+    NoTable { table: String },
+
+    #[error("must be owner of table {table}")]
+    NotTableOwner { table: String },
+
+    #[error("table {table} cannot be tracked")]
+    Table { table: String, fault: TableFault },
+
+    #[error("invalid changes: {value}")]
+    Changes { value: String, fault: &'static str },
+
+    #[error("fields must name a field")]
+    NoFields,
+
+    #[error("invalid row_id of table {table}: {row_id}")]
+    RowId { table: String, row_id: String, reason: String, key: Vec<(String, String)> },
+
+    #[error("{}", fault.message(table, field))]
+    Field { table: String, field: String, fault: FieldFault },
+
+    #[error("invalid value for field \"{field}\" of type {type_name}: {value}")]
+    Value { field: String, type_name: String, value: String, reason: String },
+
+    #[error("row {row_id} of table {table} was not written")]
+    NotWritten { table: String, row_id: String },
+
+    #[error("stale update of row {row_id} of table {table}: it has version {had}, and the update carries {}",
+            version.map_or("none".into(), |version| format!("version {version}")))]
+    Stale { table: String, row_id: String, version: Option<i64>, had: i64, moved: Vec<Mark> },
+
+    #[error("invalid version {version} of row {row_id} of table {table}")]
+    VersionAhead { table: String, row_id: String, version: i64, had: i64 },
+
+    #[error("field \"{field}\" of table {table} is owned by \"{owner}\"")]
+    OwnedField { table: String, row_id: String, field: String, owner: String, writer: String },
+
     #[error("the claim is not of a period")]
     NoPeriod { slot_id: String, token: i64 },
 
@@ -102,6 +149,30 @@ pub enum CronFault {
     NotLoaded,
     NotCreated,
     Elsewhere { database: String, statement: String },
+}
+
+/// Why a table cannot be tracked.
+#[derive(Debug)]
+pub enum TableFault {
+    Kind,
+    OfClaims,
+    Partition,
+    Temporary,
+    Inherited,
+    NoKey,
+    ComputedKey,
+    Column { column: String, type_name: String },
+    NullVersions { column: String },
+}
+
+/// Why a field is not for anybody to change.
+#[derive(Debug)]
+pub enum FieldFault {
+    Unknown { fields: Vec<String> },
+    Version,
+    Key,
+    Generated,
+    Identity,
 }
 
 /// What is wrong with a time.
@@ -143,6 +214,24 @@ impl Refusal {
             | Self::Zone { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
             Self::IsPool { .. } | Self::NoPool { .. } => {
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
+            }
+            Self::Changes { .. } | Self::NoFields | Self::RowId { .. } | Self::Value { .. } => {
+                Code::ERRCODE_INVALID_PARAMETER_VALUE
+            }
+            Self::Field { fault: FieldFault::Unknown { .. }, .. } => Code::ERRCODE_UNDEFINED_COLUMN,
+            Self::Field { .. } => Code::ERRCODE_INVALID_PARAMETER_VALUE,
+            Self::NotTracked { .. }
+            | Self::NoKey { .. }
+            | Self::NoVersion { .. }
+            | Self::Table { .. }
+            | Self::NotWritten { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
+            Self::NoTable { .. } => Code::ERRCODE_UNDEFINED_TABLE,
+            // Not 40001, on which drivers repeat the very same statement.
+            Self::Stale { .. } | Self::VersionAhead { .. } => {
+                Code::ERRCODE_TRIGGERED_DATA_CHANGE_VIOLATION
+            }
+            Self::NotTableOwner { .. } | Self::OwnedField { .. } => {
+                Code::ERRCODE_INSUFFICIENT_PRIVILEGE
             }
             Self::UnknownSeries { .. } => Code::ERRCODE_UNDEFINED_OBJECT,
             Self::NoPeriod { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
@@ -230,6 +319,49 @@ impl Refusal {
                 format!("The window has {starts} starts; it can have {most} at the most.")
             }
             Self::Requests { argument, fault } => format!("The argument {argument}: {fault}."),
+            Self::NotTracked { table } => format!(
+                "Nobody has called track_rows for table {table}, so its rows have no versions: \
+                 nothing was done."
+            ),
+            Self::NoKey { table } => format!(
+                "Without a primary key no row of table {table} can be told from another: nothing \
+                 was done."
+            ),
+            Self::NoVersion { table, column } => format!(
+                "Table {table} is tracked by a column {column} that has been renamed or dropped, \
+                 or can take no higher version: nothing was written."
+            ),
+            Self::NoTable { table } => format!("There is no table {table} (any more)."),
+            Self::NotTableOwner { table } => {
+                format!("Only the owner of table {table} can do this: nothing was done.")
+            }
+            Self::Table { table, fault } => fault.detail(table),
+            Self::Changes { fault, .. } => {
+                format!("The argument changes {fault}: nothing was done.")
+            }
+            Self::NoFields => {
+                "The argument fields is NULL, is empty, or has NULL in it: nothing was done.".into()
+            }
+            Self::RowId { row_id, reason, .. } => {
+                format!("The argument row_id is {row_id}: {reason}.")
+            }
+            Self::Field { table, field, fault } => fault.detail(table, field),
+            Self::Value { field, type_name, value, reason } => format!(
+                "The value {value} does not fit the field \"{field}\" of type {type_name}: \
+                 {reason}."
+            ),
+            Self::NotWritten { .. } => "The row is there and was locked, but the UPDATE has \
+                 changed none: a trigger or rule of the table has kept it from being written."
+                .into(),
+            Self::Stale { version, moved, .. } => stale_detail(*version, moved),
+            Self::VersionAhead { version, had, .. } => format!(
+                "The row has version {had}, and the update carries {version}, which it never had: \
+                 nothing was written."
+            ),
+            Self::OwnedField { table, row_id, field, owner, writer } => format!(
+                "Only \"{owner}\" may change the field \"{field}\" of table {table}, and the \
+                 update of row {row_id} comes from \"{writer}\": nothing was written."
+            ),
             Self::JsonTooLarge { argument, bytes } => format!(
                 "The {argument} has {bytes} bytes of JSON text; it can have {MOST_JSON_BYTES} at \
                  the most."
@@ -305,6 +437,63 @@ impl Refusal {
                  \"starts_at\": …, \"ends_at\": …}, {\"slot_id\": \"stock\", \"units\": 2}]; for \
                  confirm_many and release_many, the claims that claim_many answered."
                 .into(),
+            Self::NotTracked { table } => {
+                format!("As the table's owner run, once: SELECT track_rows({})", literal(table))
+            }
+            Self::NoKey { table } => format!(
+                "Give it one: ALTER TABLE {table} ADD PRIMARY KEY (…); or end its tracking: \
+                 SELECT untrack_rows({})",
+                literal(table)
+            ),
+            Self::NoVersion { table, .. } => format!(
+                "Name the column as it was, or begin anew: SELECT untrack_rows({0}), and then \
+                 track_rows({0}, version_column => …)",
+                literal(table)
+            ),
+            Self::NoTable { .. } => "Check its name, and that it has not been dropped.".into(),
+            Self::NotTableOwner { .. } => {
+                "Call it as the role that owns the table, or as a member of that role.".into()
+            }
+            Self::Table { table, fault } => fault.hint(table),
+            Self::Changes { .. } => "Pass a JSON object of the fields to change, such as \
+                 {\"plan\": \"pro\"}; in n8n, JSON.stringify({ plan: $json.plan }), which leaves \
+                 out what is undefined."
+                .into(),
+            Self::NoFields => "Pass the fields as an array, such as ARRAY['plan', 'email'].".into(),
+            Self::RowId { key, .. } => match key.as_slice() {
+                [(column, type_name)] => {
+                    format!("Pass the value of the key, {column}, of type {type_name}.")
+                }
+                columns => {
+                    let columns: Vec<_> = columns
+                        .iter()
+                        .map(|(column, type_name)| format!("\"{column}\": {type_name}"))
+                        .collect();
+                    format!("Pass the key as a JSON object: {{{}}}.", columns.join(", "))
+                }
+            },
+            Self::Field { fault, .. } => fault.hint(),
+            Self::Value { type_name, .. } => {
+                format!("Pass a value that a column of type {type_name} can have, or null.")
+            }
+            Self::NotWritten { .. } => {
+                "Look at the table's triggers BEFORE UPDATE that return NULL.".into()
+            }
+            Self::Stale { table, row_id, .. } => format!(
+                "Read the row again, make the change on that, and write it; or write only what \
+                 changes: SELECT patch_row({}, {}, …)",
+                literal(table),
+                literal(row_id)
+            ),
+            Self::VersionAhead { .. } => "Leave the version column out of the update, or carry \
+                 the version that was read."
+                .into(),
+            Self::OwnedField { table, owner, .. } => format!(
+                "Leave the field out of the update. Who owns what is in claims.field_owners; the \
+                 table's owner ends it by: SELECT disown_fields({}, {})",
+                literal(table),
+                literal(owner)
+            ),
             Self::JsonTooLarge { .. } => {
                 "Store the document elsewhere and pass its address.".into()
             }
@@ -368,6 +557,115 @@ impl IdentifierFault {
             Self::ControlCharacter => format!("Remove it from the {argument} before the call."),
         }
     }
+}
+
+impl TableFault {
+    fn detail(&self, table: &str) -> String {
+        match self {
+            Self::Kind => format!("{table} is no ordinary or partitioned table."),
+            Self::OfClaims => format!("Table {table} belongs to pg_claims itself."),
+            Self::Partition => format!("Table {table} is a partition of another one."),
+            Self::Temporary => format!("Table {table} is temporary."),
+            Self::Inherited => format!(
+                "Other tables inherit from {table}, and its triggers would not see their rows."
+            ),
+            Self::NoKey => format!(
+                "Table {table} has no primary key, so no row of it can be told from another."
+            ),
+            Self::ComputedKey => format!(
+                "The key of table {table} is computed from other columns, and only after its \
+                 triggers have run."
+            ),
+            Self::Column { column, type_name } => format!(
+                "Its column \"{column}\" is of type {type_name}, is computed or is part of the \
+                 key, so it can be no version."
+            ),
+            Self::NullVersions { column } => {
+                format!("Some rows of table {table} have NULL in the column {column}.")
+            }
+        }
+    }
+
+    fn hint(&self, table: &str) -> String {
+        match self {
+            Self::Kind | Self::OfClaims | Self::Temporary | Self::Inherited => {
+                "Track the ordinary tables that the rows are written to.".into()
+            }
+            Self::ComputedKey => {
+                "Let the key be an ordinary column, filled by a trigger of the table's own.".into()
+            }
+            Self::Partition => "Track the partitioned table itself.".into(),
+            Self::NoKey => format!("Give it one: ALTER TABLE {table} ADD PRIMARY KEY (…)"),
+            Self::Column { .. } => format!(
+                "Name another column, which is added if it is not there: SELECT track_rows({}, \
+                 version_column => 'row_version')",
+                literal(table)
+            ),
+            Self::NullVersions { column } => format!(
+                "First give them a version: UPDATE {table} SET {column} = 1 WHERE {column} IS NULL"
+            ),
+        }
+    }
+}
+
+impl FieldFault {
+    fn message(&self, table: &str, field: &str) -> String {
+        match self {
+            Self::Unknown { .. } => format!("table {table} has no field {field}"),
+            _ => format!("field {field} of table {table} cannot be patched"),
+        }
+    }
+
+    fn detail(&self, table: &str, field: &str) -> String {
+        match self {
+            Self::Unknown { .. } => {
+                format!("Table {table} has no column {field}: nothing was done.")
+            }
+            Self::Version => format!("The column {field} has the version of the row."),
+            Self::Key => format!("The column {field} is part of the key of the row."),
+            Self::Generated => format!("The column {field} is computed from others."),
+            Self::Identity => format!("The column {field} is numbered by PostgreSQL alone."),
+        }
+    }
+
+    fn hint(&self) -> String {
+        match self {
+            Self::Unknown { fields } => format!(
+                "Write the name as the table has it, capitals included. These can be changed: {}.",
+                fields.join(", ")
+            ),
+            Self::Version => {
+                "Pass the version as base_version, and leave it out of the changes.".into()
+            }
+            _ => "Leave it out of the changes.".into(),
+        }
+    }
+}
+
+/// What others have changed since the version that an update carries. n8n shows nothing
+/// else.
+fn stale_detail(version: Option<i64>, moved: &[Mark]) -> String {
+    const MOST_SHOWN: usize = 10;
+    let since = match version {
+        Some(version) => format!("since version {version}"),
+        None => "since then".into(),
+    };
+    if moved.is_empty() {
+        return format!("What has changed {since} is not known; nothing was written.");
+    }
+    let mut changes: Vec<String> = moved
+        .iter()
+        .take(MOST_SHOWN)
+        .map(|mark| {
+            let Mark { field, version, writer, changed_at } = mark;
+            let at = Json::from(changed_at);
+            format!("{field} (version {version}, by {writer}, {})", at.get().trim_matches('"'))
+        })
+        .collect();
+    if moved.len() > MOST_SHOWN {
+        changes.push(format!("{} more", moved.len() - MOST_SHOWN));
+    }
+    format!("Others have changed {since}: {}. Nothing was written.", changes.join(", "))
 }
 
 impl CronFault {

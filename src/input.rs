@@ -6,6 +6,7 @@ use serde::Deserialize;
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
+use crate::rows::Image;
 use crate::settings;
 use crate::slots::Period;
 
@@ -64,7 +65,7 @@ fn fault(value: &str) -> Option<IdentifierFault> {
 }
 
 /// A value as an error message can show it: short, on one line.
-fn excerpt(value: &str) -> String {
+pub fn excerpt(value: &str) -> String {
     const MOST_CHARS: usize = 60;
     let shown: String = value
         .chars()
@@ -214,6 +215,31 @@ pub fn json(argument: &'static str, value: Option<Json>) -> Result<Option<Json>,
             Err(Refusal::JsonTooLarge { argument, bytes: value.get().len() })
         }
         _ => Ok(value),
+    }
+}
+
+/// Fields of a row and their new values.
+pub fn changes(value: Option<Json>) -> Result<Image, Refusal> {
+    let hint = "Pass a JSON object of the fields to change, such as {\"plan\": \"pro\"}.";
+    let value = json("changes", value)?.ok_or(Refusal::Null { argument: "changes", hint })?;
+    let fault = match Image::parse(value.get()) {
+        Some(changes) if changes.is_empty() => "names no field",
+        Some(changes) => return Ok(changes),
+        None => "is no JSON object",
+    };
+    Err(Refusal::Changes { value: excerpt(value.get()), fault })
+}
+
+/// The names of fields.
+pub fn fields(value: Option<Vec<Option<String>>>) -> Result<Vec<String>, Refusal> {
+    let fields: Option<Vec<String>> = value.into_iter().flatten().collect();
+    match fields {
+        Some(mut fields) if !fields.is_empty() => {
+            fields.sort();
+            fields.dedup();
+            Ok(fields)
+        }
+        _ => Err(Refusal::NoFields),
     }
 }
 

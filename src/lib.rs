@@ -7,6 +7,7 @@
 //!   of one shape. Its `mod.rs` has the row, the two arbiters and the protocol.
 //! - `keys`: idempotency keys: what a resent request finds.
 //! - `numbers`: series of numbers without gaps.
+//! - `rows/`: rows of the user's own tables, no change of which is lost.
 //! - `reaper`: reap_stale_claims; `schedule`: the reaper as a job of pg_cron.
 //! - `soundness`: check_claims, which looks for what must not be.
 //! - `turn`: the way of every writing call: look, lock, look again, write.
@@ -20,9 +21,10 @@
 //! # SQL
 //!
 //! The installation script is, in this order: `sql/slots.sql` (the schema, claims and
-//! pools), `sql/keys.sql`, `sql/numbers.sql`, `sql/views.sql`, `sql/reaper.sql`, the
-//! functions that stand in `src/`, and last what concerns all of them: their comments,
-//! which `build.rs` takes from the doc comments, and `sql/access.sql`.
+//! pools), `sql/keys.sql`, `sql/numbers.sql`, `sql/rows.sql`, `sql/views.sql`,
+//! `sql/reaper.sql`, the functions that stand in `src/`, and last what concerns all of
+//! them: their comments, which `build.rs` takes from the doc comments, and
+//! `sql/access.sql`.
 
 mod backend;
 mod error;
@@ -32,6 +34,7 @@ mod notify;
 mod numbers;
 mod outcome;
 mod reaper;
+mod rows;
 mod schedule;
 mod settings;
 mod slots;
@@ -43,6 +46,7 @@ pgrx::pg_module_magic!();
 pgrx::extension_sql_file!("../sql/slots.sql", name = "slots", bootstrap);
 pgrx::extension_sql_file!("../sql/keys.sql", name = "keys", requires = ["slots"]);
 pgrx::extension_sql_file!("../sql/numbers.sql", name = "numbers", requires = ["slots"]);
+pgrx::extension_sql_file!("../sql/rows.sql", name = "rows", requires = ["slots"]);
 pgrx::extension_sql_file!("../sql/views.sql", name = "views", requires = ["keys"]);
 pgrx::extension_sql_file!("../sql/reaper.sql", name = "reaper", requires = ["views"]);
 include!(concat!(env!("OUT_DIR"), "/last.rs"));

@@ -23,13 +23,14 @@ use crate::backend::value::{Instant, Json};
 use crate::input;
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
+use crate::rows;
 use crate::settings;
 use crate::slots::pool;
 use crate::statement;
 
 /// Ends the claims whose lease has run out, by their own on_expiry: released, or into
-/// review. Once an hour it also deletes ended claims and finished keys that are older than
-/// pg_claims.retention, but never the last claim of a slot. A pending key past its lease
+/// review. Once an hour it also deletes ended claims, finished keys and the history of rows
+/// that are older than pg_claims.retention, but never the last claim of a slot. A pending key past its lease
 /// is counted and left alone: only evidence resolves it.
 ///
 /// Arguments:
@@ -239,6 +240,7 @@ struct Purged {
 fn purge(oldest: Instant) -> Purged {
     let claims = purge_in_batches(&PURGE_CLAIMS, oldest);
     let keys = purge_in_batches(&PURGE_KEYS, oldest);
+    rows::purge(oldest);
     PURGE_RUNS.with(|purge| purge.run(&[oldest.into()]));
     Purged { claims, keys }
 }

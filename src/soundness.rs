@@ -225,6 +225,12 @@ const CHECKS: &[Check] = &[
         statement: &NUMBER_GAP,
     },
     Check {
+        what: "row_guard_missing",
+        means: "A tracked table has lost a trigger or its version column: changes of its rows can \
+                be lost.",
+        statement: &ROW_GUARD_MISSING,
+    },
+    Check {
         what: "key_twice",
         means: "A key is there twice: what must happen once may happen twice.",
         statement: &KEY_TWICE,
@@ -376,6 +382,23 @@ statement! {
          WHERE last IS NOT NULL
            AND NOT EXISTS (SELECT FROM claims.numbers AS number
                            WHERE number.series = series.series AND number.span = series.span)");
+
+    /// A table that has been dropped is no harm: the reaper deletes what is left of it. The
+    /// numbers are PostgreSQL's: for each row, before INSERT and UPDATE; for each row, after
+    /// INSERT, DELETE and UPDATE.
+    ROW_GUARD_MISSING = finding!(
+        "NULL::text, NULL::text, name, NULL::bigint[]",
+        "SELECT tracked.table_name::text AS name
+         FROM claims.tracked_tables AS tracked JOIN pg_class ON pg_class.oid = tracked.table_name
+         WHERE NOT EXISTS (SELECT FROM pg_attribute
+                           WHERE attrelid = tracked.table_name AND attname = tracked.version_column
+                             AND NOT attisdropped)
+            OR 2 > (SELECT count(DISTINCT function.proname)
+                    FROM pg_trigger JOIN pg_proc AS function ON function.oid = pg_trigger.tgfoid
+                    WHERE pg_trigger.tgrelid = tracked.table_name AND pg_trigger.tgenabled IN ('O', 'A')
+                      AND function.pronamespace = 'claims'::regnamespace
+                      AND (function.proname = 'guard_row' AND pg_trigger.tgtype & 31 = 23
+                           OR function.proname = 'record_row' AND pg_trigger.tgtype & 31 = 29))");
 
     KEY_TWICE = finding!(
         "NULL::text, key, NULL::text, tokens",

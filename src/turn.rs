@@ -43,6 +43,14 @@ impl Turn {
         changed == 1
     }
 
+    /// The same for a statement about a user's own table, which answers the row that it
+    /// wrote.
+    pub fn write_with<T>(&mut self, write: impl FnOnce() -> Option<T>) -> Option<T> {
+        let written = write();
+        self.wrote |= written.is_some();
+        written
+    }
+
     /// Says how the last write is taken back.
     pub fn or_else_undo(&mut self, inverse: impl FnOnce() + 'static) {
         self.inverses.push(Box::new(inverse));

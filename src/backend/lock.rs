@@ -1,4 +1,5 @@
-//! The advisory lock of a slot or a key: of the transaction, and only ever tried.
+//! The advisory lock of a slot or a key: of the transaction, and only ever tried. And the
+//! lock of a whole table, tried in the same way.
 //!
 //! It makes waiting good (one caller works on a slot, the others answer or sleep
 //! outside every lock); it does not make the protocol safe. Safety is the row's and
@@ -16,6 +17,8 @@ pub enum Subject<'a> {
     Slot(&'a str),
     Key(&'a str),
     Series(&'a str),
+    /// A row that is not there yet: of which table, under which key.
+    NewRow(u32, &'a str),
     /// One reaper at a time.
     Reaper,
 }
@@ -68,4 +71,27 @@ fn take(tag: &pg_sys::LOCKTAG) -> bool {
 #[cfg(feature = "mutant_no_lock")]
 fn take(_: &pg_sys::LOCKTAG) -> bool {
     true
+}
+
+/// What a lock of a table keeps out.
+#[derive(Clone, Copy)]
+pub enum TableLock {
+    /// Nobody who writes, but whoever wants a lock of the others.
+    Rows,
+    /// Those who write, or have locked rows.
+    Writers,
+    /// Everybody.
+    All,
+}
+
+/// Takes the lock of a table to the end of the transaction if it is free now. Waiting
+/// for it would make all who come later wait too.
+pub fn try_lock_table(table: pg_sys::Oid, lock: TableLock) -> bool {
+    let mode = match lock {
+        TableLock::Rows => pg_sys::RowExclusiveLock,
+        TableLock::Writers => pg_sys::ExclusiveLock,
+        TableLock::All => pg_sys::AccessExclusiveLock,
+    };
+    // SAFETY: an oid that is nobody's is locked as well, and found missing afterwards.
+    unsafe { pg_sys::ConditionalLockRelationOid(table, mode as _) }
 }

@@ -6,12 +6,16 @@
 //! | `lock`      | the transaction-level advisory lock, only ever tried                 |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
 //! | `server`    | what the server says of its other extensions                         |
+//! | `rights`    | whose rights a statement runs with, and under which settings         |
+//! | `tuple`     | the rows that a trigger is about                                     |
 //! | `value`     | SQL values in and out: identifiers of any type, jsonb, instants      |
 
 pub mod clock;
 pub mod lock;
+pub mod rights;
 pub mod server;
 pub mod statement;
+pub mod tuple;
 pub mod value;
 
 /// Called once when the library is loaded.

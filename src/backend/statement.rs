@@ -1,5 +1,5 @@
-//! Prepared statements: parsed and planned once per backend, and the only place
-//! that touches SPI.
+//! Prepared statements: parsed and planned once per backend, or once per call where the
+//! table is the user's; and the only place that touches SPI.
 //!
 //! pgrx's own SPI client is not used, for two reasons that the protocol depends on:
 //! its `select` reads on the snapshot of the calling query, so a second look after a
@@ -10,10 +10,14 @@
 
 use std::cell::Cell;
 use std::ffi::CString;
+use std::panic::AssertUnwindSafe;
 use std::ptr;
 
 use pgrx::datum::DatumWithOid;
-use pgrx::{FromDatum, pg_sys};
+use pgrx::pg_sys::panic::CaughtError;
+use pgrx::{FromDatum, PgSqlErrorCode, PgTryBuilder, pg_sys};
+
+use super::tuple::datum_to_json;
 
 /// One SQL statement, prepared at its first use in a backend and kept.
 pub struct Statement {
@@ -51,6 +55,17 @@ impl Row {
         }
     }
 
+    /// A column that is a whole row itself, as PostgreSQL's row_to_json writes it.
+    pub fn json_of_row(&self, number: i32) -> String {
+        let mut is_null = true;
+        // SAFETY: as in `get`; the column is of a composite type, as the statement says.
+        let row = unsafe {
+            let row = pg_sys::SPI_getbinval(self.tuple, self.shape, number, &mut is_null);
+            (!is_null).then_some(row)
+        };
+        datum_to_json(row)
+    }
+
     /// The value of a column that is NOT NULL.
     pub fn must<T: FromDatum>(&self, number: i32) -> T {
         self.get(number)
@@ -83,55 +98,17 @@ impl Statement {
         args: &[DatumWithOid],
         read: impl FnOnce(u64, &mut dyn Iterator<Item = Row>) -> T,
     ) -> T {
-        let nulls: Vec<std::ffi::c_char> =
-            args.iter().map(|arg| if arg.datum().is_some() { b' ' } else { b'n' } as _).collect();
-        let mut values: Vec<pg_sys::Datum> = args
-            .iter()
-            .map(|arg| arg.datum().map_or(pg_sys::Datum::null(), |datum| datum.sans_lifetime()))
-            .collect();
-        // SAFETY: SPI is connected and finished in pairs; a PostgreSQL error in between
-        // unwinds to the function's border, and the abort of the transaction cleans the
-        // SPI stack. The result is read before SPI_finish frees it, and `read` returns
-        // owned values only, as its rows cannot outlive the iterator's borrow.
-        unsafe {
-            check(pg_sys::SPI_connect(), "SPI_connect");
-            let code = pg_sys::SPI_execute_plan(
-                self.plan(args),
-                values.as_mut_ptr(),
-                nulls.as_ptr(),
-                false, // not "read-only": that would reuse the calling query's snapshot
-                0,
-            );
-            check(code, "SPI_execute_plan");
-            let changed = pg_sys::SPI_processed;
-            let table = pg_sys::SPI_tuptable;
-            let found = if table.is_null() { 0 } else { changed as usize };
-            let answer = read(
-                changed,
-                &mut (0..found)
-                    .map(|i| Row { tuple: *(*table).vals.add(i), shape: (*table).tupdesc }),
-            );
-            check(pg_sys::SPI_finish(), "SPI_finish");
-            answer
-        }
+        in_spi(args, || self.plan(args), read)
     }
 
     /// The kept plan. A generic plan at once: each statement is one walk down an index,
     /// whatever its parameters are, so planning it anew for every call buys nothing.
     fn plan(&self, args: &[DatumWithOid]) -> pg_sys::SPIPlanPtr {
         if self.plan.get().is_null() {
-            let sql = CString::new(self.sql).expect("a statement's text has no NUL");
-            let mut types: Vec<pg_sys::Oid> = args.iter().map(DatumWithOid::oid).collect();
             // SAFETY: called while SPI is connected; SPI_keepplan moves the plan to a
             // context that lives as long as the backend, so the pointer stays good.
             unsafe {
-                let plan = pg_sys::SPI_prepare_cursor(
-                    sql.as_ptr(),
-                    types.len() as _,
-                    types.as_mut_ptr(),
-                    pg_sys::CURSOR_OPT_GENERIC_PLAN as _,
-                );
-                assert!(!plan.is_null(), "cannot prepare {:?}", self.sql);
+                let plan = prepare(self.sql, args, pg_sys::CURSOR_OPT_GENERIC_PLAN);
                 check(pg_sys::SPI_keepplan(plan), "SPI_keepplan");
                 self.plan.set(plan);
             }
@@ -140,6 +117,112 @@ impl Statement {
     }
 }
 
+/// A statement about a user's own table, whose text is made for the call: prepared, run
+/// once, and not kept. Everything in the text that is not the extension's own is quoted by
+/// PostgreSQL; values are parameters.
+pub struct Dynamic(pub String);
+
+impl Dynamic {
+    /// Runs the statement on a fresh snapshot and reads its first row, if there is one.
+    pub fn first<T>(&self, args: &[DatumWithOid], read: impl Fn(&Row) -> T) -> Option<T> {
+        self.execute(args, |_, rows| rows.next().map(|row| read(&row)))
+    }
+
+    /// Runs the statement.
+    pub fn run(&self) {
+        self.execute(&[], |_, _| ());
+    }
+
+    fn execute<T>(
+        &self,
+        args: &[DatumWithOid],
+        read: impl FnOnce(u64, &mut dyn Iterator<Item = Row>) -> T,
+    ) -> T {
+        // SAFETY: called while SPI is connected, and run before it is finished.
+        in_spi(args, || unsafe { prepare(&self.0, args, 0) }, read)
+    }
+}
+
+/// # Safety
+/// SPI must be connected. The plan lives until SPI is finished, unless it is kept.
+unsafe fn prepare(sql: &str, args: &[DatumWithOid], options: u32) -> pg_sys::SPIPlanPtr {
+    let text = CString::new(sql).expect("a statement's text has no NUL");
+    let mut types: Vec<pg_sys::Oid> = args.iter().map(DatumWithOid::oid).collect();
+    // SAFETY: the text is NUL-terminated, and there are as many types as it is told.
+    let plan = unsafe {
+        pg_sys::SPI_prepare_cursor(
+            text.as_ptr(),
+            types.len() as _,
+            types.as_mut_ptr(),
+            options as _,
+        )
+    };
+    assert!(!plan.is_null(), "cannot prepare {sql:?}");
+    plan
+}
+
+fn in_spi<T>(
+    args: &[DatumWithOid],
+    plan: impl FnOnce() -> pg_sys::SPIPlanPtr,
+    read: impl FnOnce(u64, &mut dyn Iterator<Item = Row>) -> T,
+) -> T {
+    let nulls: Vec<std::ffi::c_char> =
+        args.iter().map(|arg| if arg.datum().is_some() { b' ' } else { b'n' } as _).collect();
+    let mut values: Vec<pg_sys::Datum> = args
+        .iter()
+        .map(|arg| arg.datum().map_or(pg_sys::Datum::null(), |datum| datum.sans_lifetime()))
+        .collect();
+    // SAFETY: SPI is connected and finished in pairs; a PostgreSQL error in between
+    // unwinds to the function's border, and the abort of the transaction cleans the
+    // SPI stack. The result is read before SPI_finish frees it, and `read` returns
+    // owned values only, as its rows cannot outlive the iterator's borrow.
+    unsafe {
+        check(pg_sys::SPI_connect(), "SPI_connect");
+        let code = pg_sys::SPI_execute_plan(
+            plan(),
+            values.as_mut_ptr(),
+            nulls.as_ptr(),
+            false, // not "read-only": that would reuse the calling query's snapshot
+            0,
+        );
+        check(code, "SPI_execute_plan");
+        let changed = pg_sys::SPI_processed;
+        let table = pg_sys::SPI_tuptable;
+        let found = if table.is_null() { 0 } else { changed as usize };
+        let answer = read(
+            changed,
+            &mut (0..found).map(|i| Row { tuple: *(*table).vals.add(i), shape: (*table).tupdesc }),
+        );
+        check(pg_sys::SPI_finish(), "SPI_finish");
+        answer
+    }
+}
+
 fn check(code: i32, what: &str) {
     assert!(code >= 0, "{what} failed with code {code}");
+}
+
+/// Runs statements with a user's values in them; where one does not fit its type or its
+/// domain, what PostgreSQL says of that.
+///
+/// The error has left the transaction unusable: the caller must refuse at once, and only
+/// knows better what was wrong.
+pub fn catch_data_error<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    const CLASS: i32 = 0xfff;
+    let is_of =
+        |error: PgSqlErrorCode, class: PgSqlErrorCode| error as i32 & CLASS == class as i32 & CLASS;
+    PgTryBuilder::new(AssertUnwindSafe(|| Ok(work())))
+        .catch_others(|caught| match &caught {
+            CaughtError::PostgresError(error) | CaughtError::ErrorReport(error)
+                if is_of(error.sql_error_code(), PgSqlErrorCode::ERRCODE_DATA_EXCEPTION)
+                    || is_of(
+                        error.sql_error_code(),
+                        PgSqlErrorCode::ERRCODE_INTEGRITY_CONSTRAINT_VIOLATION,
+                    ) =>
+            {
+                Err(error.message().to_owned())
+            }
+            _ => caught.rethrow(),
+        })
+        .execute()
 }

@@ -51,6 +51,16 @@ impl AnyIdentifier {
         }
     }
 
+    /// The text of a row's key: as [`text`](Self::text), or the JSON object of a composite
+    /// key.
+    pub fn row_text(self) -> Result<String, String> {
+        match self.type_oid {
+            // SAFETY: the datum is of that type.
+            pg_sys::JSONOID | pg_sys::JSONBOID => Ok(unsafe { self.output(self.type_oid) }),
+            _ => self.text(),
+        }
+    }
+
     /// # Safety
     /// `type_oid` must be the type of the datum.
     unsafe fn output(self, type_oid: pg_sys::Oid) -> String {
@@ -92,6 +102,60 @@ unsafe impl SqlTranslatable for AnyIdentifier {
         Ok(ReturnsRef::One(SqlMappingRef::literal("anycompatible")));
 }
 
+/// A table, declared `regclass`: PostgreSQL itself reads its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Table(pub pg_sys::Oid);
+
+impl Table {
+    /// As the session writes it: with its schema where that is needed, and in quotes.
+    pub fn name(self) -> String {
+        // SAFETY: the argument is a regclass, and the result a cstring; an oid that is no
+        // table's comes back as a number.
+        unsafe {
+            let name = direct_function_call_as_datum(pg_sys::regclassout, &[Some(self.0.into())]);
+            name.map_or_else(String::new, |name| text_of(name.cast_mut_ptr()))
+        }
+    }
+}
+
+impl FromDatum for Table {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        _: pg_sys::Oid,
+    ) -> Option<Self> {
+        (!is_null).then(|| Self(pg_sys::Oid::from(datum.value() as u32)))
+    }
+}
+
+impl IntoDatum for Table {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        Some(self.0.into())
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::REGCLASSOID
+    }
+}
+
+// SAFETY: read by FromDatum above.
+unsafe impl<'fcx> ArgAbi<'fcx> for Table {
+    unsafe fn unbox_arg_unchecked(arg: Arg<'_, 'fcx>) -> Self {
+        // SAFETY: declared as regclass, so it is one.
+        unsafe { arg.unbox_arg_using_from_datum() }.expect("a NULL is taken by Option")
+    }
+}
+
+// SAFETY: the SQL type is regclass in both directions.
+unsafe impl SqlTranslatable for Table {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(Table);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> =
+        Ok(SqlMappingRef::literal("regclass"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("regclass")));
+}
+
 /// A user's jsonb, carried as text and never read into Rust's own numbers, so that it
 /// comes back digit for digit.
 #[derive(Clone, Debug, Serialize)]
@@ -106,6 +170,11 @@ impl Json {
 
     pub fn null() -> Self {
         Self(RawValue::NULL.to_owned())
+    }
+
+    /// JSON text as it is.
+    pub fn raw(text: &RawValue) -> Self {
+        Self(text.to_owned())
     }
 
     /// A 128-bit hash that is the same for equal jsonb: the order of fields and the

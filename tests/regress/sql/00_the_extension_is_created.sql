@@ -37,6 +37,9 @@ BEGIN
   IF answer #> '{after,message}' IS NOT NULL THEN
     answer := jsonb_set(answer, '{after}', facts(answer->'after'));
   END IF;
+  IF answer ? 'conflicts' THEN
+    answer := jsonb_set(answer, '{conflicts}', (SELECT jsonb_agg(conflict - 'changed_at') FROM jsonb_array_elements(answer->'conflicts') AS conflict));
+  END IF;
   RETURN answer - ARRAY['message', 'hint', 'claimed_at', 'expires_at', 'ended_at', 'started_at', 'finished_at',
                         'lost_since', 'retry_after_ms', 'remaining_ms'];
 END
@@ -51,6 +54,7 @@ BEGIN
 EXCEPTION WHEN OTHERS THEN
   GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT,
                           detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+  detail := regexp_replace(detail, '\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z', '<instant>', 'g');
 END
 $$;
 

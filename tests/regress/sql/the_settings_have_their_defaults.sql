@@ -8,6 +8,7 @@ SHOW pg_claims.default_lease;
 SHOW pg_claims.lock_wait;
 SHOW pg_claims.retention;
 SHOW pg_claims.notify;
+SHOW pg_claims.writer;
 
 SELECT name, context, short_desc IS NOT NULL AND short_desc <> '' AS described
   FROM pg_settings WHERE name LIKE 'pg\_claims.%' ORDER BY name;
