@@ -583,7 +583,7 @@ impl Names {
 }
 
 /// `1 ms` is over after the pause that follows the call.
-const PAUSE: Duration = Duration::from_millis(5);
+const PAUSE: Duration = Duration::from_millis(2);
 
 fn interval(lease: Lease) -> &'static str {
     match lease {
@@ -954,7 +954,7 @@ async fn run_case(
 fn check(name: &str, about: About, step: BoxedStrategy<Step>, sent: Sent) {
     let number = |name: &str| env::var(name).ok().and_then(|value| value.parse().ok());
     let seed: u64 = number("RACES_SEED").unwrap_or_else(|| fastrand::u64(..));
-    let cases = number("RACES_CASES").unwrap_or(100) as u32;
+    let cases = number("RACES_CASES").unwrap_or(75) as u32;
     println!("RACES_SEED={seed} RACES_CASES={cases}");
 
     let runtime = Runtime::new().unwrap();
