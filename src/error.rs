@@ -104,6 +104,9 @@ pub enum Refusal {
     #[error("row {row_id} of table {table} was not written")]
     NotWritten { table: String, row_id: String },
 
+    #[error("table {table} is not guarded")]
+    Unguarded { table: String },
+
     #[error("stale update of row {row_id} of table {table}: it has version {had}, and the update carries {}",
             version.map_or("none".into(), |version| format!("version {version}")))]
     Stale { table: String, row_id: String, version: Option<i64>, had: i64, moved: Vec<Mark> },
@@ -224,6 +227,7 @@ impl Refusal {
             | Self::NoKey { .. }
             | Self::NoVersion { .. }
             | Self::Table { .. }
+            | Self::Unguarded { .. }
             | Self::NotWritten { .. } => Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE,
             Self::NoTable { .. } => Code::ERRCODE_UNDEFINED_TABLE,
             // Not 40001, on which drivers repeat the very same statement.
@@ -353,6 +357,10 @@ impl Refusal {
             Self::NotWritten { .. } => "The row is there and was locked, but the UPDATE has \
                  changed none: a trigger or rule of the table has kept it from being written."
                 .into(),
+            Self::Unguarded { .. } => "The row was written, and its version has not risen: the \
+                 trigger zzz_pg_claims_guard is disabled, is not there for this row, or is \
+                 undone by a later one. The write is taken back."
+                .into(),
             Self::Stale { version, moved, .. } => stale_detail(*version, moved),
             Self::VersionAhead { version, had, .. } => format!(
                 "The row has version {had}, and the update carries {version}, which it never had: \
@@ -479,6 +487,10 @@ impl Refusal {
             Self::NotWritten { .. } => {
                 "Look at the table's triggers BEFORE UPDATE that return NULL.".into()
             }
+            Self::Unguarded { table } => format!(
+                "Look at the table's triggers, and call track_rows({}) anew.",
+                literal(table)
+            ),
             Self::Stale { table, row_id, .. } => format!(
                 "Read the row again, make the change on that, and write it; or write only what \
                  changes: SELECT patch_row({}, {}, …)",

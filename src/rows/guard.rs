@@ -8,7 +8,7 @@ use pgrx::pg_sys::panic::{ErrorReport, ErrorReportable};
 use pgrx::prelude::*;
 
 use super::image::Image;
-use super::ledger::{self, Change, Tracked};
+use super::ledger::{self, Change, Last, Tracked};
 use super::writing::Author;
 use crate::backend::rights::in_plain_text;
 use crate::backend::tuple::{new_row, row_to_json, set_integer};
@@ -38,12 +38,7 @@ fn guard<'a>(trigger: &'a PgTrigger<'a>) -> Result<NewRow<'a>, Refusal> {
     let given = new.integer(&tracked.version_column);
     let version = match old {
         Some(old) => updated_version(&tracked, &old, &new, given)?,
-        // Whoever names a version means it: a row that INSERT … ON CONFLICT DO UPDATE
-        // brings is seen here first, and must stay as old as it is.
-        None => match given {
-            None | Some(0) => ledger::first_version(&tracked, &new.row_id(&tracked.key)),
-            Some(given) => given,
-        },
+        None => inserted_version(&tracked, &new, given)?,
     };
     if given != Some(version) && !set_integer(&mut row, &tracked.version_column, version) {
         return Err(no_version(&tracked));
@@ -54,6 +49,24 @@ fn guard<'a>(trigger: &'a PgTrigger<'a>) -> Result<NewRow<'a>, Refusal> {
 fn no_version(tracked: &Tracked) -> Refusal {
     let (table, column) = (tracked.name.clone(), tracked.version_column.clone());
     Refusal::NoVersion { table, column }
+}
+
+/// The version that a new row begins with: higher than any that the key has had, so that
+/// nobody who has read an earlier row can take this one for it.
+fn inserted_version(tracked: &Tracked, new: &Image, given: Option<i64>) -> Result<i64, Refusal> {
+    const MOST: i64 = i64::MAX / 2;
+    let row_id = new.row_id(&tracked.key);
+    match (ledger::last_version(tracked, &row_id), given) {
+        (_, Some(version)) if version > MOST => {
+            let table = tracked.name.clone();
+            Err(Refusal::VersionAhead { table, row_id, version, had: 0 })
+        }
+        // A row of that key is there: the INSERT fails, or ends in ON CONFLICT DO UPDATE,
+        // and what it brings must stay as old as it is.
+        (Some(Last { has_ended: false, .. }), given) => Ok(given.unwrap_or(0)),
+        (Some(last), given) => Ok(given.unwrap_or(0).max(last.version + 1)),
+        (None, given) => Ok(given.unwrap_or(0).max(1)),
+    }
 }
 
 /// The version that a row has after an UPDATE.
@@ -73,7 +86,7 @@ fn updated_version(
         // Not named, or named as it is.
         Some(version) if version == had => {}
         // Who counts versions itself has counted this one.
-        Some(version) if version == had + 1 => {}
+        Some(version) if Some(version) == had.checked_add(1) => {}
         Some(version) if version > had => {
             let table = tracked.name.clone();
             return Err(Refusal::VersionAhead { table, row_id, version, had });
@@ -87,7 +100,11 @@ fn updated_version(
     if tracked.is_enforced {
         check_owners(tracked, &row_id, &changed)?;
     }
-    Ok(had + 1)
+    // Under its key there may have been a row with higher versions: one that was deleted
+    // where the triggers did not see it, or that had this key before this one.
+    let last = ledger::last_version(tracked, &new.row_id(&tracked.key));
+    let most = last.map_or(had, |last| last.version.max(had));
+    most.checked_add(1).ok_or_else(|| no_version(tracked))
 }
 
 /// That whoever writes may change these fields by any statement.

@@ -154,19 +154,23 @@ statement! {
          ORDER BY version DESC, changed_at DESC LIMIT 1";
 }
 
-/// The first version of a row that is made under this key: one more than that of the row
-/// which had the key before, so that nobody who has read that one can take the new one for
-/// it. 0, which is no row's version, when a row of that key is there: the INSERT is then
-/// one that ends in ON CONFLICT DO UPDATE, or fails.
-pub fn first_version(tracked: &Tracked, row_id: &str) -> i64 {
+/// What the history says last of a key.
+pub struct Last {
+    pub version: i64,
+    /// Whether the row that had the key is gone.
+    pub has_ended: bool,
+}
+
+pub fn last_version(tracked: &Tracked, row_id: &str) -> Option<Last> {
     let args = [tracked.table.into(), row_id.into()];
-    let last: Option<(i64, String)> =
-        as_owner(|| LAST_ENTRY.with(|last| last.first(&args, |row| (row.must(1), row.must(2)))));
-    match last {
-        None => 1,
-        Some((_, action)) if ["insert", "update"].contains(&action.as_str()) => 0,
-        Some((version, _)) => version + 1,
-    }
+    as_owner(|| {
+        LAST_ENTRY.with(|last| {
+            last.first(&args, |row| Last {
+                version: row.must(1),
+                has_ended: !["insert", "update"].contains(&row.must(2)),
+            })
+        })
+    })
 }
 
 statement! {

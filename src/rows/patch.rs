@@ -9,7 +9,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::image::Image;
-use super::ledger::{self, Mark};
+use super::ledger::{self, Mark, Owned};
 use super::target::{Key, Target};
 use super::writing::{Author, Writing};
 use crate::backend::clock;
@@ -192,19 +192,8 @@ impl Patch {
             let answer = Answer::yes(Outcome::Unchanged, "The row has these values already.");
             return Decision::Answer(Box::new(self.about(row, answer)));
         }
-        let owned: Vec<_> = ledger::owners(tracked, &differing)
-            .into_iter()
-            .filter(|owned| owned.writer != self.author.writer)
-            .collect();
-        if !self.author.is_forced
-            && let Some(owned) = owned.first()
-        {
-            let answer = Answer {
-                field: Some(owned.field.clone()),
-                owner: Some(owned.writer.clone()),
-                ..Answer::no(Outcome::NotOwner, "Only its owner may change that field.")
-            };
-            return Decision::Answer(Box::new(self.about(row, answer)));
+        if let Some(refused) = self.owned_by_another(&differing) {
+            return Decision::Answer(Box::new(self.about(row, refused)));
         }
         let row_id = row.row_id(&tracked.key);
         let marks = match version == self.base {
@@ -219,8 +208,27 @@ impl Patch {
         Decision::Write {
             changes: self.changes.only(|field| differing.iter().any(|name| name == field)),
             moved: marks.into_iter().map(|mark| mark.field).collect(),
-            taken: owned.into_iter().map(|owned| owned.field).collect(),
+            taken: self.others(&differing).into_iter().map(|owned| owned.field).collect(),
         }
+    }
+
+    /// Those of the fields that another writer owns.
+    fn others(&self, fields: &[String]) -> Vec<Owned> {
+        let mut owned = ledger::owners(&self.target.tracked, fields);
+        owned.retain(|owned| owned.writer != self.author.writer);
+        owned
+    }
+
+    fn owned_by_another(&self, fields: &[String]) -> Option<Answer> {
+        if self.author.is_forced {
+            return None;
+        }
+        let owned = self.others(fields).into_iter().next()?;
+        Some(Answer {
+            field: Some(owned.field),
+            owner: Some(owned.writer),
+            ..Answer::no(Outcome::NotOwner, "Only its owner may change that field.")
+        })
     }
 
     /// Which of the fields somebody has changed since the base.
@@ -230,7 +238,10 @@ impl Patch {
         }
         // Each version has changed some field, so the newest is among the marks. Else the
         // ledger does not know this row's story, or the base is not of this row's past.
-        let is_known = version > self.base && marks.iter().any(|mark| mark.version >= version);
+        // And a field that has another name by now can be any of them.
+        let is_known = version > self.base
+            && marks.iter().any(|mark| mark.version >= version)
+            && marks.iter().all(|mark| self.target.has_column(&mark.field));
         let is_conflicting = |field: &&String| {
             !self.is_merging || !is_known || marks.iter().any(|mark| mark.field == **field)
         };
@@ -267,15 +278,20 @@ impl Patch {
         taken: &[String],
     ) -> Result<Answer, Refusal> {
         let tracked = &self.target.tracked;
+        let had = self.version_of(row);
         let written = {
             let author = Author { is_forced: !taken.is_empty(), ..self.author.clone() };
             let _until_it_is_written = Writing::begin(tracked.table, author);
-            self.target.update(&self.key, self.version_of(row), changes)
+            self.target.update(&self.key, had, changes)
         };
         let row = written.ok_or_else(|| Refusal::NotWritten {
             table: tracked.name.clone(),
             row_id: row.row_id(&tracked.key),
         })?;
+        // Without a higher version the next patch could not see this one.
+        if self.version_of(&row) <= had {
+            return Err(Refusal::Unguarded { table: tracked.name.clone() });
+        }
         if !taken.is_empty() {
             ledger::take_over(tracked, taken, &self.author.writer);
         }
@@ -296,6 +312,9 @@ impl Patch {
     /// Makes the row; `None` when somebody else is at it.
     fn create(&self) -> Option<Answer> {
         let tracked = &self.target.tracked;
+        if let Some(refused) = self.owned_by_another(&self.changes.fields()) {
+            return Some(self.named(refused));
+        }
         let subject = Subject::NewRow(tracked.table.0.to_u32(), &self.key.given);
         let row = take_turn(&[subject], |turn| {
             let _until_it_is_written = Writing::begin(tracked.table, self.author.clone());

@@ -104,6 +104,10 @@ impl Target {
         Err(Refusal::Field { table, field: excerpt(field), fault })
     }
 
+    pub fn has_column(&self, name: &str) -> bool {
+        self.columns.iter().any(|column| column.name == name)
+    }
+
     /// The fields that can be changed.
     fn fields(&self) -> impl Iterator<Item = &str> {
         self.columns
@@ -197,11 +201,13 @@ impl Target {
             .chain(fields.iter().map(|field| format!("{change}.{}", quoted(field))))
             .collect();
         let statement = Dynamic(format!(
-            "INSERT INTO {} AS {row} ({}) SELECT {} FROM {} ON CONFLICT DO NOTHING RETURNING {row}",
+            "INSERT INTO {} AS {row} ({}) SELECT {} FROM {} \
+             ON CONFLICT ({}) DO NOTHING RETURNING {row}",
             tracked.name,
             columns.join(", "),
             values.join(", "),
-            self.changed_columns(&fields, 1)
+            self.changed_columns(&fields, 1),
+            columns[..self.tracked.key.len()].join(", ")
         ));
         let mut args = vec![Json::from(changes).into()];
         args.extend(key.args());

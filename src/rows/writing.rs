@@ -45,12 +45,17 @@ impl Drop for Writing {
 impl Author {
     /// Whoever is writing to a table now: the patch at work, or the writer that the session
     /// has named, or its role. A trigger of the user's may write to other tables while a
-    /// patch is at work, and that is the same writer's doing; but a patch is forced only in
-    /// its own table.
+    /// patch is at work, and that is the same writer's doing; but a patch is forced, and
+    /// noted, only in its own table.
     pub fn here(table: Table) -> Result<Self, Refusal> {
         if let Some((patched, author)) = PATCH.with_borrow(Clone::clone) {
-            let is_forced = author.is_forced && patched == table;
-            return Ok(Self { is_forced, at: clock::now(), ..author });
+            let is_patched = patched == table;
+            return Ok(Self {
+                writer: author.writer,
+                note: author.note.filter(|_| is_patched),
+                is_forced: author.is_forced && is_patched,
+                at: clock::now(),
+            });
         }
         let writer = match settings::writer() {
             Some(writer) => input::name("pg_claims.writer", Some(writer))?,
