@@ -118,7 +118,7 @@ fn free_periods(
     };
     let periods = periods(window, length_ms, step_ms)?;
     let units = pool::read(&slot_id).map(|_| 1);
-    let room = Room::read(&slot_id, Extent { period: Some(window), units }, clock::now());
+    let room = Room::read(&slot_id, Extent { period: Some(window), units });
     let now = clock::now();
     let free: Vec<FreePeriod> = periods
         .into_iter()
@@ -161,7 +161,7 @@ fn periods(window: Period, length_ms: i64, step_ms: i64) -> Result<Vec<Period>, 
 }
 
 fn check(slot_id: &str, extent: Extent) -> Answer {
-    let room = Room::read(slot_id, extent, clock::now());
+    let room = Room::read(slot_id, extent);
     let now = clock::now();
     let available = room.pool.map(|pool| room.available(pool, None, now).max(0));
     let capacity = room.pool.map(|pool| pool.capacity);

@@ -321,7 +321,7 @@ impl Wanted {
         if !self.extent.is_whole() {
             room::fits(&self.slot_id, self.extent)?;
         }
-        let room = Room::read(&self.slot_id, self.extent, clock::now());
+        let room = Room::read(&self.slot_id, self.extent);
         self.judge(&room, clock::now())
     }
 
@@ -385,7 +385,7 @@ impl Wanted {
 
     /// Under the lock: a fresh look, the clock, the write. `None`: look again.
     fn take(&self, turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
-        let room = Room::hold(&self.slot_id, self.extent, clock::now())?;
+        let room = Room::hold(&self.slot_id, self.extent)?;
         // After the read: a lease that was read as running may be over by now.
         let now = clock::now();
         let answer = match self.judge(&room, now) {

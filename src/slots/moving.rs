@@ -69,7 +69,8 @@ fn move_to(
     now: Instant,
 ) -> Option<Answer> {
     let extent = Extent { period: Some(period), ..claim.extent };
-    let room = Room::hold(&call.slot_id, extent, now)?;
+    let room = Room::hold(&call.slot_id, extent)?;
+    let now = now.max(room.as_of);
     match room.obstacle(Some(claim.token), now) {
         Some(Obstacle::Claim(by)) => return Some(taken(&by, now)),
         Some(Obstacle::Units { available, capacity }) => {

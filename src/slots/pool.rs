@@ -65,7 +65,7 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
         }
     } else {
         let now = clock::now();
-        let room = Room::read(slot_id, Extent::WHOLE, now);
+        let room = Room::read(slot_id, Extent::WHOLE);
         if let Some(blocker) = room.active.iter().find(|claim| claim.blocks(now)) {
             let message =
                 "Claims of the slot are not of units; it can become a pool when they are over.";
@@ -83,7 +83,7 @@ fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
             return None;
         }
     }
-    let room = Room::read(slot_id, Extent { period: None, units: Some(0) }, clock::now());
+    let room = Room::read(slot_id, Extent { period: None, units: Some(0) });
     let pool = room.pool?;
     // Beside what the pool counts, the fullest instant of its periods.
     let available = room.available(pool, None, clock::now());

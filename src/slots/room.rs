@@ -6,6 +6,7 @@
 use super::extent::{Extent, Period, peak};
 use super::pool::{self, Pool};
 use super::{Claim, State, claim_columns, end_expired, last_claim};
+use crate::backend::clock;
 use crate::backend::value::Instant;
 use crate::error::Refusal;
 use crate::statement;
@@ -20,6 +21,8 @@ pub struct Room {
     pub pool: Option<Pool>,
     /// The units that the pool still counts although their lease is over.
     expired_units: i64,
+    /// When: what takes its place here begins no earlier.
+    pub as_of: Instant,
 }
 
 /// What is in the way of a claim.
@@ -74,25 +77,27 @@ statement! {
 }
 
 impl Room {
-    pub fn read(slot_id: &str, extent: Extent, now: Instant) -> Self {
+    pub fn read(slot_id: &str, extent: Extent) -> Self {
         match (extent.period, extent.units) {
             (None, None) => Self::read_whole(slot_id),
             (_, None) => Self::read_overlapping(slot_id, extent),
-            (_, Some(_)) => Self::read_units(slot_id, extent, now),
+            (_, Some(_)) => Self::read_units(slot_id, extent),
         }
     }
 
     /// The pool before and after everything else: when it has not changed in between, what
     /// was read is of one moment, and no unit was counted twice on its way from one claim
-    /// to the next.
-    fn read_units(slot_id: &str, extent: Extent, now: Instant) -> Self {
+    /// to the next. The clock after the pool: what it counts had begun by then, and is
+    /// either running or over.
+    fn read_units(slot_id: &str, extent: Extent) -> Self {
         let mut pool = pool::read(slot_id);
         loop {
+            let as_of = clock::now();
             let room = Self::read_overlapping(slot_id, extent);
-            let (_, expired_units) = pool::expired_units(slot_id, now);
+            let (_, expired_units) = pool::expired_units(slot_id, as_of);
             let after = pool::read(slot_id);
             if pool == after {
-                return Self { pool, expired_units, ..room };
+                return Self { pool, expired_units, as_of, ..room };
             }
             pool = after;
         }
@@ -112,13 +117,13 @@ impl Room {
         active.dedup_by_key(|claim| claim.token);
         let last_token = active.first().map_or(0, |last| last.token);
         active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
-        Self { extent, last_token, active, pool: None, expired_units: 0 }
+        Self { extent, last_token, active, pool: None, expired_units: 0, as_of: clock::now() }
     }
 
     /// The same under the slot's lock, to act on: the pool's row first, so that what is
     /// read after it stays true to the end. `None`: somebody else holds that row.
-    pub fn hold(slot_id: &str, extent: Extent, now: Instant) -> Option<Self> {
-        (extent.units.is_none() || pool::hold(slot_id)).then(|| Self::read(slot_id, extent, now))
+    pub fn hold(slot_id: &str, extent: Extent) -> Option<Self> {
+        (extent.units.is_none() || pool::hold(slot_id)).then(|| Self::read(slot_id, extent))
     }
 
     fn read_whole(slot_id: &str) -> Self {
@@ -132,7 +137,14 @@ impl Room {
             Some(_) => READ_OPEN.with(|read| read.rows(&[slot_id.into()], Claim::read)),
             None => Vec::new(),
         };
-        Self { extent: Extent::WHOLE, last_token, active, pool: None, expired_units: 0 }
+        Self {
+            extent: Extent::WHOLE,
+            last_token,
+            active,
+            pool: None,
+            expired_units: 0,
+            as_of: clock::now(),
+        }
     }
 
     /// The same for a part of its period, as it was read.
@@ -171,7 +183,7 @@ impl Room {
     ) -> Option<(i64, Option<String>)> {
         let mut given_back = 0;
         while given_back < self.expired_units {
-            match pool::give_back(turn, slot_id, now, now, by) {
+            match pool::give_back(turn, slot_id, self.as_of, now.max(self.as_of), by) {
                 (0, _) => return None,
                 (_, units) => given_back += units,
             }

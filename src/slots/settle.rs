@@ -420,7 +420,7 @@ impl Call {
 
     /// Whoever has now what the caller's own claim, which has ended, took up.
     pub fn winner(&self, extent: Extent, now: Instant) -> Option<Claim> {
-        match Room::read(&self.slot_id, extent, now).obstacle(None, now) {
+        match Room::read(&self.slot_id, extent).obstacle(None, now) {
             Some(Obstacle::Claim(claim)) => Some(*claim),
             _ => None,
         }
@@ -432,7 +432,7 @@ impl Call {
         if claim.state(now) != State::Expired || claim.extent.units.is_none() {
             return Some(None);
         }
-        let room = Room::hold(&self.slot_id, claim.extent, now)?;
+        let room = Room::hold(&self.slot_id, claim.extent)?;
         Some(match room.obstacle(Some(claim.token), now) {
             Some(Obstacle::Units { available, capacity }) => {
                 Some(pool::insufficient(available, capacity))
@@ -451,7 +451,8 @@ impl Call {
         status: Status,
         fill_in: impl FnOnce(&mut Claim) -> Answer,
     ) -> Option<Answer> {
-        let room = Room::hold(&self.slot_id, ended.extent, now)?;
+        let room = Room::hold(&self.slot_id, ended.extent)?;
+        let now = now.max(room.as_of);
         match room.obstacle(None, now) {
             Some(Obstacle::Claim(winner)) => return Some(lost(&winner, &self.holder, now)),
             Some(Obstacle::Units { available, capacity }) => {
