@@ -150,8 +150,7 @@ impl Room {
     /// The same for a part of its period, as it was read.
     pub fn part(&self, period: Period) -> Self {
         let extent = Extent { period: Some(period), ..self.extent };
-        let part =
-            |claim: &&Claim| extent.meets(claim.extent) || claim.extent.counted_units().is_some();
+        let part = |claim: &&Claim| extent.meets(claim.extent);
         Self { extent, active: self.active.iter().filter(part).cloned().collect(), ..*self }
     }
 
