@@ -9,6 +9,7 @@ export PG_CONFIG PG_MAJOR
 help:
 	@echo "make demo       twenty runs race for one slot, and one event is sent three times: without and with pg_claims"
 	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
+	@echo "make test-KIND  run one kind: a folder of tests/"
 	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"
 	@echo "make server     start the scratch server under target/pg with the extension in it"
 	@echo "make psql       psql in it"
@@ -22,6 +23,10 @@ demo: server
 
 test: server
 	@scripts/test.sh $(ONLY) $(NAMES)
+
+# One kind of tests, a folder of tests/.
+test-%: server
+	@scripts/test.sh $* $(NAMES)
 
 lint:
 	@scripts/setup.sh lint
