@@ -52,17 +52,48 @@ choose_postgres() {
 }
 
 find_pg_config() {
-    local major bin
-    # /usr/bin/pg_config of Debian speaks of libpq, which may be of another major than the server.
+    local major
     for major in ${PG_MAJOR:-"${MAJORS[@]}"}; do
-        bin=/usr/lib/postgresql/$major/bin
-        if [[ -x $bin/postgres && -x $bin/pg_config ]]; then
-            echo "$bin/pg_config"
+        if is_installed "$major"; then
+            installed_pg_config "$major"
             return
         fi
     done
-    if [[ -z ${PG_MAJOR:-} ]] && have pg_config && [[ -x $(pg_config --bindir)/postgres ]]; then
+    if [[ -n ${PG_MAJOR:-} ]]; then
+        if is_fetched "$PG_MAJOR"; then fetched_pg_config "$PG_MAJOR"; fi
+    elif have pg_config && [[ -x $(pg_config --bindir)/postgres ]]; then
         command -v pg_config
+    fi
+}
+
+# Debian's. Its /usr/bin/pg_config speaks of libpq, which may be of another major than the server.
+installed_pg_config() { echo "/usr/lib/postgresql/$1/bin/pg_config"; }
+is_installed() { [[ -x $(installed_pg_config "$1") && -x /usr/lib/postgresql/$1/bin/postgres ]]; }
+
+# What scripts/majors.sh got.
+fetched_pg_config() { echo "$HOUSE/target/majors/$1/pg_config"; }
+is_fetched() { [[ -x $(fetched_pg_config "$1") ]]; }
+
+# PostgreSQL refuses to run as root.
+as_server() {
+    if [[ $EUID -eq 0 ]]; then
+        (cd / && runuser -u postgres -- "$@")
+    else
+        "$@"
+    fi
+}
+
+# Makes a folder below target/ where the server's user can get to it. Where he cannot (in a clone in
+# /root, say), it is a link to a folder under /var/tmp.
+make_reachable() {
+    local folder=$1
+    if [[ -L $folder && ! -d $folder ]]; then rm -f "$folder"; fi
+    if [[ -e $folder ]]; then return; fi
+    if as_server test -x "${folder%/*}"; then
+        mkdir "$folder"
+    else
+        ln -s "$(mktemp -d "/var/tmp/$NAME.XXXXXX")" "$folder"
+        chmod 0755 "$folder/"
     fi
 }
 

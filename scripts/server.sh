@@ -53,19 +53,10 @@ lock_target() {
     flock 9
 }
 
-# Where everything of this server is: target/pg/<major>, unless the server's user cannot get there
-# (a clone in /root, say). Then that is a link to a folder under /var/tmp.
+# Where everything of this server is.
 choose_place() {
     local link=$HOUSE/target/pg/$PG_MAJOR
-    if [[ -L $link && ! -d $link ]]; then rm -f "$link"; fi
-    if [[ ! -e $link ]]; then
-        if as_server test -x "$HOUSE/target/pg"; then
-            mkdir "$link"
-        else
-            ln -s "$(mktemp -d /var/tmp/pg_claims.XXXXXX)" "$link"
-            chmod 0755 "$link/"
-        fi
-    fi
+    make_reachable "$link"
     PLACE=$(readlink -f "$link")
     DATA=$PLACE/data
     LOG=$PLACE/log/server.log
@@ -94,15 +85,6 @@ choose_sockets() {
         ln -s "$(mktemp -d /tmp/pg_claims.XXXXXX)" "$PLACE/socket"
     fi
     SOCKETS=$(readlink "$PLACE/socket")
-}
-
-# PostgreSQL refuses to run as root.
-as_server() {
-    if [[ $EUID -eq 0 ]]; then
-        (cd / && runuser -u postgres -- "$@")
-    else
-        "$@"
-    fi
 }
 
 own() {
@@ -201,11 +183,18 @@ port = $(<"$PLACE/port")
 unix_socket_directories = '$SOCKETS'
 max_connections = 200
 max_worker_processes = 32
+CONF
+    if has_cron; then
+        cat <<CONF
 shared_preload_libraries = 'pg_cron'
 cron.database_name = '$NAME'
 cron.use_background_workers = on
 CONF
+    fi
 }
+
+# Where there is none, only its own tests are left out.
+has_cron() { [[ -e $LIB/pg_cron.so ]]; }
 
 write_env() {
     {
@@ -228,7 +217,7 @@ make_extension() {
     say "creating the extension in database $NAME"
     query "
         SET lock_timeout = '10 s';
-        CREATE EXTENSION IF NOT EXISTS pg_cron;
+        $(! has_cron || echo "CREATE EXTENSION IF NOT EXISTS pg_cron;")
         DROP EXTENSION IF EXISTS $NAME CASCADE;
         CREATE EXTENSION $NAME CASCADE;
         COMMENT ON DATABASE $NAME IS '$built'"

@@ -45,7 +45,10 @@ missing_packages() {
         echo "postgresql-server-dev-$major"
     fi
     if [[ $purpose != build ]]; then
-        if [[ -z $PG_CONFIG || ! -f $PKGLIBDIR/pg_cron.so ]]; then echo "postgresql-$major-cron"; fi
+        # Debian's pg_cron fits Debian's server only; another one is used as it is.
+        if [[ -z $PG_CONFIG || $PG_CONFIG -ef $(installed_pg_config "$major") && ! -f $PKGLIBDIR/pg_cron.so ]]; then
+            echo "postgresql-$major-cron"
+        fi
         have python3 || echo python3
     fi
     if [[ $purpose == lint ]]; then
