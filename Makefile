@@ -3,13 +3,15 @@
 
 export PG_CONFIG PG_MAJOR
 
-.PHONY: help demo test server psql stop install lint build setup
+.PHONY: help demo test bench bench-quick bench-check server psql stop install lint build setup
 .NOTPARALLEL:
 
 help:
 	@echo "make demo       twenty runs race for one slot, and one event is sent three times: without and with pg_claims"
 	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
 	@echo "make test-KIND  run one kind: a folder of tests/"
+	@echo "make bench      measure it beside its rivals: half an hour (WORK='claim-new …' for some workloads)"
+	@echo "make bench-quick   the same in three minutes; bench-check: only whether the bench works"
 	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"
 	@echo "make server     start the scratch server under target/pg with the extension in it"
 	@echo "make psql       psql in it"
@@ -27,6 +29,10 @@ test: server
 # One kind of tests, a folder of tests/.
 test-%: server
 	@scripts/test.sh $* $(NAMES)
+
+bench bench-quick bench-check: server
+	@scripts/setup.sh bench
+	@scripts/bench.sh $(if $(filter bench,$@),full,$(@:bench-%=%)) $(WORK)
 
 lint:
 	@scripts/setup.sh lint

@@ -5,6 +5,7 @@
 #   scripts/setup.sh          for a scratch server
 #   scripts/setup.sh build    only to build and install the extension into a PostgreSQL of yours
 #   scripts/setup.sh lint     for the checks as well
+#   scripts/setup.sh bench    for the bench as well
 source "$(dirname "$0")/common.sh"
 
 purpose=${1:-server}
@@ -51,8 +52,13 @@ missing_packages() {
         fi
         have python3 || echo python3
     fi
-    if [[ $purpose == lint ]]; then
+    if [[ $purpose == lint || $purpose == bench ]]; then
         python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
+    fi
+    if [[ $purpose == bench ]]; then
+        # Its program is the server as well; the package redis-server would start one.
+        have redis-benchmark || echo redis-tools
+        have valgrind || echo valgrind
     fi
     have_libclang || echo libclang-dev
     have gcc || have cc || echo gcc

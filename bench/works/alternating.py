@@ -1,0 +1,72 @@
+"""Workloads of one shape: subjects and rivals take turns, under one load after the other."""
+
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from measure import Load, Subject, alternate, ratio
+
+SQL = Path(__file__).resolve().parent.parent / "sql"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What the ratio of a subject to its rival should come to under a load."""
+
+    what: str
+    load: Load
+    subject: str
+    rival: str
+    least: float | None
+    aim: float | None
+
+
+@dataclass(frozen=True)
+class Work:
+    name: str
+    title: str
+    # What the tables hold when it begins, and whatever else a reader has to know.
+    note: str
+    # Each load with those that are measured under it.
+    cells: list[tuple[Load, list[Subject]]]
+    bars: list[Bar] = field(default_factory=list)
+    setup: str = ""
+
+
+def alternating(make):
+    """The workload that `make` makes for a plan, ready to be run."""
+
+    def run(server, plan):
+        work = make(plan)
+        server.drop_database("bench")
+        server.create_database("bench", SQL / "rivals.sql", SQL / "twins.sql")
+        with server.connect("bench") as db:
+            db.execute(work.setup)
+            db.execute("CHECKPOINT")
+            cells = []
+            for load, subjects in work.cells:
+                db.execute("VACUUM")
+                cells.append(alternate(server, subjects, load, plan.rounds, *plan.seconds(load)))
+            sound(db)
+        return {"work": work.name, "title": work.title, "note": work.note, "cells": cells,
+                "bars": [judged(bar, cells) for bar in work.bars]}
+
+    return run
+
+
+def judged(bar, cells):
+    cell = next(cell for cell in cells if asdict(bar.load).items() <= cell.items())
+    middle, least, most = ratio(cell, bar.subject, bar.rival)
+    return verdict(f"{bar.what}: {bar.load}", middle, bar.least, bar.aim) | {"from": least, "to": most}
+
+
+def verdict(what, value, least, aim):
+    """A bar as it goes into the results."""
+    return {"what": what, "value": value, "least": least, "aim": aim,
+            "reached": None if least is None else value >= least}
+
+
+def sound(db):
+    """Whatever was measured, nothing may have been claimed twice."""
+    answer = db.execute("SELECT check_claims()").fetchone()[0]
+    if not answer["ok"]:
+        raise RuntimeError(f"check_claims found {answer['violation_count']} violations: {answer['violations']}")

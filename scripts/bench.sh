@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs bench/bench.py on a server of its own, made from the scratch server's installation.
+#
+#   scripts/bench.sh PLAN [WORK…]     full, quick or check; all workloads without a name
+#
+# ROUNDS=9 measures each subject so many times. The results of a full run go to bench/results, with
+# the table and the plots of bench/README.md; those of another to target/bench.
+source "$(dirname "$0")/common.sh"
+require_postgres
+
+PSYCOPG=psycopg[binary]==3.3.9
+MATPLOTLIB=matplotlib==3.11.2
+python=$TOOLS/bench/bin/python
+
+main() {
+    local plan=$1 place
+    shift
+    install_python
+    place=$(readlink -f "$HOUSE/target/pg/$PG_MAJOR")
+    local results=$HOUSE/target/bench/$plan
+    [[ $plan != full ]] || results=$HOUSE/bench/results
+    export PYTHONDONTWRITEBYTECODE=1
+    "$python" "$HOUSE/bench/bench.py" --plan "$plan" --root "${BENCH_ROOT:-$place/root}" \
+        --place "$place/bench" --results "$results" ${ROUNDS:+--rounds "$ROUNDS"} "$@"
+}
+
+# psycopg: the set-up and the counts. matplotlib: the plots; its numpy: percentiles of the logs.
+install_python() {
+    local stamp=$TOOLS/bench.stamp
+    if [[ -f $stamp && $(<"$stamp") == "$PSYCOPG $MATPLOTLIB" ]]; then return; fi
+    say "installing $PSYCOPG and $MATPLOTLIB into target/tools"
+    rm -rf "$TOOLS/bench"
+    python3 -m venv "$TOOLS/bench"
+    "$TOOLS/bench/bin/pip" install --quiet --disable-pip-version-check "$PSYCOPG" "$MATPLOTLIB"
+    echo "$PSYCOPG $MATPLOTLIB" >"$stamp"
+}
+
+main "$@"
