@@ -3,13 +3,13 @@
 # would be installed to, below target/package/.
 #
 #   scripts/build.sh             the extension
-#   scripts/build.sh NAME        the same with a part of its protocol left out: the feature mutant_NAME
+#   scripts/build.sh mutant      the same, of whose protocol a part can be left out: the feature mutant
 source "$(dirname "$0")/common.sh"
 require_postgres
 
 mutant=${1:-}
-[[ -z $mutant ]] || mutants | grep -qx "$mutant" || die "no feature mutant_$mutant in Cargo.toml"
-features=pg$PG_MAJOR${mutant:+,mutant_$mutant}
+[[ -z $mutant || $mutant == mutant ]] || die "usage: scripts/build.sh [mutant]"
+features=pg$PG_MAJOR${mutant:+,mutant}
 package=$(package_dir "$mutant")
 made_with="$PG_CONFIG $("$PG_CONFIG" --version) $features"
 

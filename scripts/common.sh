@@ -31,9 +31,6 @@ have() { command -v "$1" >/dev/null 2>&1; }
 # The value of a `key = "value"` line of Cargo.toml: every version is said there, and only there.
 cargo_toml() { sed -n "s/^$1 *= *\"=\{0,1\}\([^\"]*\)\".*/\1/p" "$HOUSE/Cargo.toml" | head -n 1; }
 
-# The features that leave a part of the protocol out, without the prefix.
-mutants() { sed -n 's/^mutant_\([a-z0-9_]*\) *=.*/\1/p' "$HOUSE/Cargo.toml"; }
-
 # Sets PG_CONFIG and PG_MAJOR: the caller's choice of either, or else the newest server that is here.
 # Leaves PG_CONFIG empty where there is none.
 choose_postgres() {
@@ -102,7 +99,7 @@ require_postgres() {
     [[ -n $PG_CONFIG ]] || die "no PostgreSQL server found" "make setup installs what is missing"
 }
 
-# Where scripts/build.sh puts what it built; a mutant has a place of its own.
+# Where scripts/build.sh puts what it built; the mutant has a place of its own.
 package_dir() { echo "$HOUSE/target/package/pg$PG_MAJOR${1:+-$1}"; }
 
 # Is the stamp younger than everything the extension is made of? Folders count too: a file that is

@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
-# Builds the extension with a part of its protocol left out, and puts its library into the scratch
-# server as $libdir/pg_claims_mutant_NAME, for tests that show what that part is worth.
-#
-#   scripts/mutant.sh NAME       no_lock for the feature mutant_no_lock
+# Builds the extension with the feature mutant, and puts its library into the scratch server as
+# $libdir/pg_claims_mutant, for tests that show what the parts of its protocol are worth.
 set -euo pipefail
 scripts=$(dirname "$0")
-name=${1:?usage: scripts/mutant.sh NAME}
-"$scripts/build.sh" "${name#mutant_}"
-"$scripts/server.sh" mutant "${name#mutant_}"
+"$scripts/build.sh" mutant
+"$scripts/server.sh" mutant

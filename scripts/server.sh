@@ -5,7 +5,7 @@
 #   scripts/server.sh start    start it with the extension as last built
 #   scripts/server.sh psql     the same, then psql in it
 #   scripts/server.sh stop     stop it
-#   scripts/server.sh mutant NAME     put the library of a mutant beside the extension's own
+#   scripts/server.sh mutant   put the mutant's library beside the extension's own
 #
 # PostgreSQL finds its libraries and its share folder relative to its own place, so a copied binary
 # with links to everything else is an installation of which single files can be replaced.
@@ -25,8 +25,8 @@ main() {
         exec "$BIN/psql" "${@:2}"
         ;;
     stop) stop ;;
-    mutant) install_mutant "$2" ;;
-    *) die "usage: scripts/server.sh start | psql | stop | mutant NAME" ;;
+    mutant) install_mutant ;;
+    *) die "usage: scripts/server.sh start | psql | stop | mutant" ;;
     esac
 }
 
@@ -126,7 +126,7 @@ install_extension() {
 }
 
 install_mutant() {
-    put_file "$(package_dir "$1")$PKGLIBDIR/$NAME.so" "$LIB/${NAME}_mutant_$1.so"
+    put_file "$(package_dir mutant)$PKGLIBDIR/$NAME.so" "$LIB/${NAME}_mutant.so"
 }
 
 make_data() {

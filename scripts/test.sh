@@ -59,15 +59,10 @@ tests_of() {
     if [[ -d $folder/sql || -d $folder/specs ]]; then
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
-        each_mutant && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
+        "$HOUSE/scripts/mutant.sh" && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
     else
         "$folder/run" "${@:2}"
     fi
-}
-
-each_mutant() {
-    local mutant
-    for mutant in $(mutants); do "$HOUSE/scripts/mutant.sh" "$mutant" || return 1; done
 }
 
 without_chatter() {

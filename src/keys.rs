@@ -17,6 +17,8 @@ use crate::backend::statement::Row;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input::{self, BegunKey};
+#[cfg(feature = "mutant")]
+use crate::mutant::{Part, leaves_out};
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
@@ -479,7 +481,7 @@ impl Wanted {
         Entry {
             status: Status::Pending,
             holder: Some(self.holder.clone()),
-            token: found.map_or(1, |found| found.token + 1),
+            token: found.map_or(1, |found| next_token(found.token)),
             attempt,
             verifying: overdue,
             fingerprint: self.fingerprint.clone().or(stored),
@@ -524,6 +526,15 @@ impl Wanted {
         }
         created
     }
+}
+
+/// A grant voids the token of whoever was let in before.
+fn next_token(token: i64) -> i64 {
+    #[cfg(feature = "mutant")]
+    if leaves_out(Part::KeyRise) {
+        return token;
+    }
+    token + 1
 }
 
 /// How finish_key can end a key.
@@ -575,7 +586,10 @@ impl Call {
         self.take_turns(|turn| {
             let Some(entry) = read_key(&self.key) else { return Some(absent()) };
             let is_holder = entry.holder.as_deref() == Some(self.holder.as_str());
-            match self.token {
+            let token = self.token;
+            #[cfg(feature = "mutant")]
+            let token = token.filter(|_| !leaves_out(Part::KeyToken));
+            match token {
                 Some(token) if token < entry.token => Some(lost(&entry, is_holder)),
                 Some(token) if token > entry.token => Some(not_holder()),
                 _ if !is_holder => Some(not_holder()),

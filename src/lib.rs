@@ -15,6 +15,7 @@
 //! - `input`: what is refused, before anything is read; `error`: how that is said.
 //! - `notify`: pg_claims.notify, a notification at each change of state.
 //! - `settings`: every `pg_claims.*` setting.
+//! - `mutant`: not in what is shipped: parts of the protocol left out, for the tests.
 //! - `backend/`: the border to PostgreSQL (SPI, locks, clock, values), and all of the
 //!   crate's `unsafe`.
 //!
@@ -30,6 +31,8 @@ mod backend;
 mod error;
 mod input;
 mod keys;
+#[cfg(feature = "mutant")]
+mod mutant;
 mod notify;
 mod numbers;
 mod outcome;
@@ -54,5 +57,7 @@ include!(concat!(env!("OUT_DIR"), "/last.rs"));
 #[pgrx::pg_guard]
 extern "C-unwind" fn _PG_init() {
     settings::init();
+    #[cfg(feature = "mutant")]
+    mutant::init();
     backend::init();
 }

@@ -10,6 +10,9 @@ use std::hash::{Hash, Hasher};
 use pgrx::pg_sys;
 use siphasher::sip::SipHasher13;
 
+#[cfg(feature = "mutant")]
+use crate::mutant::{Part, leaves_out};
+
 /// What a lock is about. Two kinds never share a lock, save by a collision of the
 /// 64-bit hash, which costs a wait and nothing else.
 #[derive(Clone, Copy, Hash)]
@@ -49,28 +52,26 @@ impl AdvisoryLock {
     }
 
     /// Lets the lock go before the transaction ends: for a call that changed nothing.
-    #[cfg(not(feature = "mutant_no_lock"))]
     pub fn release(self) {
+        #[cfg(feature = "mutant")]
+        if leaves_out(Part::Lock) {
+            return;
+        }
         // SAFETY: the tag is the one this lock was taken with, and the resource owner is
         // the same, as both happen in one function call.
         unsafe { pg_sys::LockRelease(&self.0, pg_sys::ExclusiveLock as _, false) };
     }
-
-    #[cfg(feature = "mutant_no_lock")]
-    pub fn release(self) {}
 }
 
-#[cfg(not(feature = "mutant_no_lock"))]
 fn take(tag: &pg_sys::LOCKTAG) -> bool {
+    #[cfg(feature = "mutant")]
+    if leaves_out(Part::Lock) {
+        return true;
+    }
     // SAFETY: the tag is filled in; not a session lock, so the end of the transaction
     // releases it whatever happens; `dontWait`, so the lock manager never queues us.
     let result = unsafe { pg_sys::LockAcquire(tag, pg_sys::ExclusiveLock as _, false, true) };
     result != pg_sys::LockAcquireResult::LOCKACQUIRE_NOT_AVAIL
-}
-
-#[cfg(feature = "mutant_no_lock")]
-fn take(_: &pg_sys::LOCKTAG) -> bool {
-    true
 }
 
 /// What a lock of a table keeps out.

@@ -42,6 +42,8 @@ use serde::Serialize;
 use crate::backend::clock;
 use crate::backend::statement::Row;
 use crate::backend::value::{Instant, Json};
+#[cfg(feature = "mutant")]
+use crate::mutant::{Part, leaves_out};
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
@@ -268,6 +270,8 @@ fn last_claim(slot_id: &str) -> Option<Claim> {
 /// The claim that a caller means: the one that the token names, or the holder's one open
 /// claim, or else the holder's last one. The error is the answer that refuses.
 fn own_claim(slot_id: &str, holder: &str, token: Option<i64>) -> Result<Claim, Box<Answer>> {
+    #[cfg(feature = "mutant")]
+    let token = token.filter(|_| !leaves_out(Part::Token));
     let claim = match token {
         Some(token) => family(slot_id, token).filter(|claim| claim.holder == holder),
         None => only_claim(slot_id, holder)?,
@@ -484,25 +488,23 @@ fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<
 }
 
 /// Ends a claim whose lease is over, on behalf of whoever takes its place.
-#[cfg(not(feature = "mutant_no_row_guard"))]
 #[must_use]
 fn end_expired(turn: &mut Turn, slot_id: &str, claim: &Claim, now: Instant, by: &str) -> bool {
+    #[cfg(feature = "mutant")]
+    if leaves_out(Part::RowGuard) {
+        turn.write(&END_UNGUARDED, &[slot_id.into(), claim.token.into(), now.into(), by.into()]);
+        return true;
+    }
     change(turn, slot_id, claim, &Change::end(Status::Expired, now, by)).is_some()
 }
 
-#[cfg(feature = "mutant_no_row_guard")]
+#[cfg(feature = "mutant")]
 statement! {
-    /// The mutant's takeover: it trusts what it has read.
+    /// A takeover that trusts what it has read.
     END_UNGUARDED =
         "UPDATE claims.slot_claims
          SET status = 'expired', expires_at = NULL, ended_at = $3, ended_by = $4
          WHERE slot_id = $1 AND token = $2";
-}
-
-#[cfg(feature = "mutant_no_row_guard")]
-fn end_expired(turn: &mut Turn, slot_id: &str, claim: &Claim, now: Instant, by: &str) -> bool {
-    turn.write(&END_UNGUARDED, &[slot_id.into(), claim.token.into(), now.into(), by.into()]);
-    true
 }
 
 /// You held it, and it went to another.

@@ -17,6 +17,8 @@ use crate::backend::lock::Subject;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input;
+#[cfg(feature = "mutant")]
+use crate::mutant::{Part, leaves_out};
 use crate::outcome::{Answer, Outcome};
 use crate::turn::{Patience, Turn, take_turns};
 
@@ -473,6 +475,10 @@ impl Call {
             origin: Some(ended.origin.unwrap_or(ended.token)),
             ..ended.clone()
         };
+        #[cfg(feature = "mutant")]
+        if leaves_out(Part::LateOrigin) {
+            late.origin = None;
+        }
         let answer = fill_in(&mut late);
         if append(turn, &self.slot_id, &late) {
             return Some(late.tell(answer, now));

@@ -10,7 +10,7 @@
 //! `PGHOST` (a socket directory or a host), `PGPORT`, `PGUSER` and `PGDATABASE` say where the server
 //! is; the user must be a superuser of it, since each test creates a database.
 //!
-//! `RACES_LIBRARY=pg_claims_mutant_no_row_guard cargo test …` runs a test by hand against a mutant,
+//! `RACES_LEAVE_OUT=row_guard cargo test …` runs a test by hand with that part of the protocol left out,
 //! to see that it can fail.
 
 pub mod model;
@@ -240,8 +240,8 @@ pub async fn fresh_database(name: &str) -> Database {
     let database = Database { name: format!("races_{name}"), maintenance };
     database.create_empty(&database.name).await;
     database.connect().await.run("CREATE EXTENSION pg_claims CASCADE").await;
-    if let Ok(library) = env::var("RACES_LIBRARY") {
-        database.use_library(&library).await;
+    if let Ok(part) = env::var("RACES_LEAVE_OUT") {
+        database.leave_out(&part).await;
     }
     database
 }
@@ -263,23 +263,20 @@ impl Database {
         all
     }
 
-    /// Lets the functions of this database come from another build of the extension: a mutant, which
-    /// `scripts/mutant.sh` puts beside it. Connections made from now on use it.
-    pub async fn use_library(&self, library: &str) {
+    /// Lets the functions of this database come from the mutant, which `scripts/mutant.sh` puts beside
+    /// the extension, with one part of the protocol left out. Connections made from now on use it.
+    pub async fn leave_out(&self, part: &str) {
         let session = self.connect().await;
-        let is_there: bool = session
-            .value(&format!(
-                "SELECT (pg_stat_file(setting || '/{library}.so', true)).size IS NOT NULL
-                 FROM pg_config WHERE name = 'PKGLIBDIR'"
-            ))
-            .await;
-        assert!(is_there, "{library} is not installed: scripts/mutant.sh builds the mutants");
         session.run("SET allow_system_table_mods = on").await;
-        let sql = format!(
-            "UPDATE pg_proc SET probin = '$libdir/{library}' WHERE probin LIKE '$libdir/pg_claims%'"
-        );
-        let swapped = session.execute(&sql, &[]).await.unwrap_or_else(|e| panic!("{}", told(&e)));
+        let sql = "UPDATE pg_proc SET probin = '$libdir/pg_claims_mutant'
+                   WHERE starts_with(probin, '$libdir/pg_claims')";
+        let swapped = session.execute(sql, &[]).await.unwrap_or_else(|e| panic!("{}", told(&e)));
         assert!(swapped > 0, "no function of this database comes from $libdir/pg_claims");
+        session.run(&format!("ALTER DATABASE {} SET pg_claims.mutant = '{part}'", self.name)).await;
+        let session = self.connect().await;
+        session.answer("check_claims", &[]).await;
+        let left_out: String = session.value("SHOW pg_claims.mutant").await;
+        assert_eq!(left_out, part, "the mutant must take its setting");
     }
 
     /// The extension's own check of its tables must agree with the test.

@@ -38,7 +38,7 @@ async fn of_slots_periods_and_units_everybody_gets_all_or_none_and_nobody_deadlo
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_advisory_lock_it_may_deadlock_and_is_still_all_or_none() {
     let database = fresh_database("many_no_lock").await;
-    database.use_library("pg_claims_mutant_no_lock").await;
+    database.leave_out("lock").await;
     make_pools(&database).await;
     all_or_none(&database, a_request_of_any_kind, Deadlocks::MayHappen).await;
     database.drop().await;

@@ -41,7 +41,7 @@ async fn fifty_connections_never_overlap_in_a_room_and_are_only_refused_for_an_o
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_advisory_lock_periods_do_not_overlap_either() {
     let database = fresh_database("periods_no_lock").await;
-    database.use_library("pg_claims_mutant_no_lock").await;
+    database.leave_out("lock").await;
     overlaps_nowhere(&database).await;
     database.drop().await;
 }
@@ -57,7 +57,7 @@ async fn fifty_connections_never_exceed_the_tables_of_a_restaurant_and_are_only_
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_advisory_lock_tables_are_not_exceeded_either() {
     let database = fresh_database("periods_units_no_lock").await;
-    database.use_library("pg_claims_mutant_no_lock").await;
+    database.leave_out("lock").await;
     fits_at_every_instant(&database).await;
     database.drop().await;
 }

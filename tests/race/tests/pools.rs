@@ -27,7 +27,7 @@ async fn fifty_buyers_sell_a_pool_out_to_the_last_unit_and_no_further() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_advisory_lock_a_pool_is_not_oversold_either() {
     let database = fresh_database("pools_no_lock").await;
-    database.use_library("pg_claims_mutant_no_lock").await;
+    database.leave_out("lock").await;
     sell_out(&database).await;
     database.drop().await;
 }
@@ -42,7 +42,7 @@ async fn units_that_come_back_are_sold_again_once_while_the_capacity_changes() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_the_advisory_lock_units_do_not_come_back_twice_either() {
     let database = fresh_database("pools_returns_no_lock").await;
-    database.use_library("pg_claims_mutant_no_lock").await;
+    database.leave_out("lock").await;
     sell_and_take_back(&database).await;
     database.drop().await;
 }
