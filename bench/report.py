@@ -10,13 +10,15 @@ def save(result, path):
 def show(result):
     """Prints what was measured and how it stands to its bars."""
     print(f"\n{result['title']}. {result['note']}")
-    for cell in result["cells"]:
+    for figure in result.get("figures", []):
+        print(f"  {figure['what']:<44} {figure['value']:>14,} {figure['unit']}")
+    for cell in result.get("cells", []):
         print(f"  {cell['clients']} clients, {cell['protocol']}, synchronous_commit {cell['synchronous_commit']}")
         for name, runs in cell["subjects"].items():
             one = runs["median"]
             print(f"    {name:<24} {one['per_second']:>9,.0f}/s   p50 {one['p50_ms']:8.3f} ms   p95 {one['p95_ms']:8.3f} ms"
                   f"   p99 {one['p99_ms']:8.3f} ms   {one['wal_bytes']:8,.0f} bytes of WAL")
-    for bar in result["bars"]:
+    for bar in result.get("bars", []):
         print("  " + line(bar))
 
 

@@ -8,7 +8,7 @@
 source "$(dirname "$0")/common.sh"
 require_postgres
 
-PSYCOPG=psycopg[binary]==3.3.9
+PSYCOPG='psycopg[binary]==3.3.9'
 MATPLOTLIB=matplotlib==3.11.2
 python=$TOOLS/bench/bin/python
 

@@ -2,9 +2,11 @@
 
 from . import claims
 from .alternating import alternating
+from .instructions import instructions
 
 # Each takes the server and the plan, and answers what it measured.
 WORKS = {
     "claim-new": alternating(claims.claim_new),
     "claim-taken": alternating(claims.claim_taken),
+    "instructions": instructions,
 }

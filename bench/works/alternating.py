@@ -37,10 +37,8 @@ def alternating(make):
 
     def run(server, plan):
         work = make(plan)
-        server.drop_database("bench")
-        server.create_database("bench", SQL / "rivals.sql", SQL / "twins.sql")
+        fresh_database(server, work.setup)
         with server.connect("bench") as db:
-            db.execute(work.setup)
             db.execute("CHECKPOINT")
             cells = []
             for load, subjects in work.cells:
@@ -51,6 +49,15 @@ def alternating(make):
                 "bars": [judged(bar, cells) for bar in work.bars]}
 
     return run
+
+
+def fresh_database(server, setup):
+    """The database `bench`, with the rivals beside the extension."""
+    server.drop_database("bench")
+    server.create_database("bench", SQL / "rivals.sql", SQL / "twins.sql")
+    with server.connect("bench") as db:
+        for statement in filter(str.strip, setup.split(";")):
+            db.execute(statement)
 
 
 def judged(bar, cells):
