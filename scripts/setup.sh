@@ -6,6 +6,7 @@
 #   scripts/setup.sh build    only to build and install the extension into a PostgreSQL of yours
 #   scripts/setup.sh lint     for the checks as well
 #   scripts/setup.sh bench    for the bench as well
+#   scripts/setup.sh n8n      for the tests in n8n as well
 source "$(dirname "$0")/common.sh"
 
 purpose=${1:-server}
@@ -52,7 +53,7 @@ missing_packages() {
         fi
         have python3 || echo python3
     fi
-    if [[ $purpose == lint || $purpose == bench ]]; then
+    if [[ $purpose == lint || $purpose == bench || $purpose == n8n ]]; then
         python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
     fi
     if [[ $purpose == bench ]]; then
@@ -60,6 +61,7 @@ missing_packages() {
         have redis-benchmark || echo redis-tools
         have valgrind || echo valgrind
     fi
+    if [[ $purpose == n8n ]]; then have npm || echo npm; fi
     have_libclang || echo libclang-dev
     have gcc || have cc || echo gcc
     have pkg-config || echo pkg-config

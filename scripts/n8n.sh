@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# Sets up what tests/n8n needs: n8n with a Node of its own, from npm, into target/n8n, and pytest into
+# target/tools/n8n. The first time takes some minutes, 3 GB and a network; interrupted, it goes on where
+# it was. Nothing else is ever written there, so target/n8n may be a link to that of another clone.
+source "$(dirname "$0")/common.sh"
+
+INSTALL=$HOUSE/target/n8n
+VENV=$TOOLS/n8n
+PACKAGES=$HOUSE/tests/n8n/package.json
+REQUIREMENTS=$HOUSE/tests/n8n/requirements.txt
+
+main() {
+    "$HOUSE/scripts/setup.sh" n8n
+    mkdir -p "$INSTALL" "$TOOLS"
+    exec 9>"$TOOLS/n8n.lock"
+    flock 9
+    install_n8n
+    install_pytest
+}
+
+# Without the packages' own scripts: they compile what n8n does without.
+install_n8n() {
+    if cmp -s "$PACKAGES" "$INSTALL/stamp"; then return; fi
+    say "installing n8n into target/n8n (once; some minutes)"
+    cp "$PACKAGES" "$INSTALL/package.json"
+    (cd "$INSTALL" && npm install --ignore-scripts --omit=dev --no-audit --no-fund \
+        --cache "$INSTALL/cache" >"$INSTALL/npm.log" 2>&1) || {
+        cat "$INSTALL/npm.log" >&2
+        die "npm could not install n8n"
+    }
+    rm -rf "$INSTALL/cache"
+    cp "$PACKAGES" "$INSTALL/stamp"
+}
+
+install_pytest() {
+    if cmp -s "$REQUIREMENTS" "$VENV/stamp"; then return; fi
+    say "installing pytest into target/tools/n8n"
+    rm -rf "$VENV"
+    python3 -m venv "$VENV"
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$REQUIREMENTS"
+    cp "$REQUIREMENTS" "$VENV/stamp"
+}
+
+main
