@@ -7,6 +7,7 @@ from pathlib import Path
 
 import machine
 import report
+from measure import Time
 from server import Postgres
 from works import WORKS
 
@@ -26,10 +27,9 @@ class Plan:
             return (2,)
         return quick if quick and self.level == "quick" else full
 
-    def seconds(self, load):
-        """The time of one measurement, and how much of its beginning is left out: each client's
-        first calls make its plans and fill its caches, on as many cores as there are."""
-        return (2, 0.8) if load.clients > 8 and self.level == "full" else (1, 0.3)
+    def time(self, load):
+        """Many clients take longer to warm up, on as many cores as there are."""
+        return Time(2, 0.8) if load.clients > 8 and self.level == "full" else Time(1, 0.3)
 
     def size(self, full, quick, check):
         return {"full": full, "quick": quick, "check": check}[self.level]

@@ -1,4 +1,4 @@
-"""One measurement: pgbench for some seconds, and what its log says of them."""
+"""One measurement: pgbench for a while, and what its log says of that."""
 
 import subprocess
 import tempfile
@@ -8,7 +8,7 @@ from statistics import median
 
 import numpy
 
-# The servers of this machine share its cores with pgbench.
+# pgbench shares the machine with the server.
 THREADS = 2
 
 
@@ -19,6 +19,8 @@ class Load:
     clients: int
     protocol: str = "prepared"
     synchronous_commit: str = "on"
+    # So many transactions instead of so many seconds, for calls that use something up.
+    transactions: int | None = None
 
     def __str__(self):
         clients = f"{self.clients} client{'s' if self.clients != 1 else ''}"
@@ -26,12 +28,30 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Subject:
-    """What is measured: a pgbench script, whose {names} in braces are texts to be passed.
+class Time:
+    """How long one measurement takes, and how much of its beginning is left out: each client's first
+    calls make its plans and fill its caches."""
 
-    With the simple protocol they become quoted literals, as n8n sends them; prepared they become
-    parameters.
-    """
+    seconds: int
+    warm_up: float
+
+
+@dataclass
+class Result:
+    """Of one subject in one round. The times are of one transaction of the script."""
+
+    per_second: float
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    wal_bytes: float | None
+
+
+@dataclass(frozen=True)
+class Script:
+    """What pgbench runs. {slot}, {holder}, {key}, {room} and {hour} are variables that are passed as
+    texts: as parameters of a prepared statement, or with the simple protocol as quoted literals, which
+    is what n8n sends."""
 
     name: str
     script: str
@@ -40,87 +60,65 @@ class Subject:
     before: str | None = None
     # A query that counts what has been done, where an answer may say that nothing was.
     counted: str | None = None
-    # How many calls a transaction of the script has.
-    calls: int = 1
 
     def text(self, protocol):
         quote = "':{}'" if protocol == "simple" else ":{}"
-        names = ("slot", "holder", "key", "room")
+        names = ("slot", "holder", "key", "room", "hour")
         return self.script.format(**{name: quote.format(name) for name in names}).strip() + "\n"
 
+    def measure(self, server, load, time):
+        with server.connect(self.database) as db, tempfile.TemporaryDirectory() as folder:
+            if self.before:
+                db.execute(self.before)
+            wal, done = position(db), self.count(db)
+            ends, took = self.pgbench(server, load, time, Path(folder))
+            wal_bytes = (position(db) - wal) / len(ends)
+            share = (self.count(db) - done) / len(ends) if self.counted else 1
+        # With a number of transactions, their first seventh is the warm-up.
+        begin = (ends - took).min() + time.warm_up if load.transactions is None else numpy.quantile(ends, 1 / 7)
+        kept = ends > begin
+        if not kept.any():
+            raise RuntimeError(f"{self.name} did nothing after its warm-up")
+        rate = kept.sum() / (ends.max() - begin) * share
+        return Result(rate, *numpy.percentile(took[kept], [50, 95, 99]) * 1000, wal_bytes)
 
-@dataclass
-class Result:
-    """Of one subject in one round. The times are of one call, in milliseconds."""
-
-    per_second: float
-    p50_ms: float
-    p95_ms: float
-    p99_ms: float
-    wal_bytes: float
-
-
-def measure(server, subject, load, seconds, warm_up, turn):
-    """Drives the subject, and leaves the first moments out: plans and caches are made then."""
-    with server.connect(subject.database) as db, tempfile.TemporaryDirectory() as folder:
-        if subject.before:
-            db.execute(subject.before)
-        folder = Path(folder)
-        script = folder / "script.sql"
-        script.write_text(subject.text(load.protocol), encoding="utf-8")
-        wal, done = position(db), count(db, subject)
-        ran = subprocess.run(
-            [server.bin / "pgbench", "--no-vacuum", "--client", str(load.clients), "--jobs", str(min(THREADS, load.clients)),
-             "--time", str(seconds), "--protocol", load.protocol, "--log", "--log-prefix", folder / "log",
-             # A script that counts goes on where the round before ended.
-             "--define", f"turn={turn}", "--define", "i=0", "--file", script],
-            cwd="/", env=server.environment(synchronous_commit=load.synchronous_commit) | {"PGDATABASE": subject.database},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    def pgbench(self, server, load, time, folder):
+        """When each transaction ended, and how long it took, in seconds."""
+        (folder / "script.sql").write_text(self.text(load.protocol), encoding="utf-8")
+        length = ["--transactions", load.transactions] if load.transactions else ["--time", time.seconds]
+        command = [server.bin / "pgbench", "--no-vacuum", "--client", load.clients, "--jobs", min(THREADS, load.clients),
+                   *length, "--protocol", load.protocol, "--log", "--log-prefix", folder / "log",
+                   "--define", "i=0", "--file", folder / "script.sql", self.database]
+        ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL,
+                             env=server.environment(synchronous_commit=load.synchronous_commit))
         if ran.returncode != 0 or "ERROR" in ran.stderr:
-            raise RuntimeError(f"pgbench failed on {subject.name}:\n{ran.stderr}")
-        ends, took = read_logs(folder)
-        wal_bytes = (position(db) - wal) / len(ends)
-        share = (count(db, subject) - done) / len(ends) if subject.counted else 1
-    begin = (ends - took).min() + warm_up
-    kept = ends >= begin
-    if not kept.any():
-        raise RuntimeError(f"{subject.name} did nothing after its warm-up")
-    rate = kept.sum() / (ends.max() - begin) * share
-    p50, p95, p99 = numpy.percentile(took[kept], [50, 95, 99]) * 1000 / subject.calls
-    return Result(rate * subject.calls, p50, p95, p99, wal_bytes / subject.calls)
+            raise RuntimeError(f"pgbench failed on {self.name}:\n{ran.stderr}")
+        parts = [numpy.array(path.read_text().split(), dtype=float).reshape(-1, 6) for path in folder.glob("log.*")]
+        rows = numpy.concatenate(parts)
+        return rows[:, 4] + rows[:, 5] / 1e6, rows[:, 2] / 1e6
+
+    def count(self, db):
+        return int(db.execute(self.counted).fetchone()[0]) if self.counted else 0
 
 
 def position(db):
     return int(db.execute("SELECT pg_current_wal_insert_lsn() - '0/0'").fetchone()[0])
 
 
-def count(db, subject):
-    return int(db.execute(subject.counted).fetchone()[0]) if subject.counted else 0
-
-
-def read_logs(folder):
-    """When each transaction ended, and how long it took, in seconds."""
-    parts = [numpy.array(path.read_text().split(), dtype=float).reshape(-1, 6) for path in folder.glob("log.*")]
-    rows = numpy.concatenate(parts)
-    return rows[:, 4] + rows[:, 5] / 1e6, rows[:, 2] / 1e6
-
-
-def alternate(server, subjects, load, rounds, seconds, warm_up):
+def alternate(server, subjects, load, rounds, time):
     """Every subject once a round, in an order that turns, so that none has the better place."""
     results = {subject.name: [] for subject in subjects}
     for turn in range(rounds):
         start = turn % len(subjects)
         for subject in subjects[start:] + subjects[:start]:
-            results[subject.name].append(measure(server, subject, load, seconds, warm_up, turn))
-    return {
-        "clients": load.clients, "protocol": load.protocol, "synchronous_commit": load.synchronous_commit,
-        "subjects": {name: summary(runs) for name, runs in results.items()},
-    }
+            results[subject.name].append(subject.measure(server, load, time))
+    return asdict(load) | {"subjects": {name: summary(runs) for name, runs in results.items()}}
 
 
 def summary(runs):
-    rounds = [{name: float(f"{value:.5g}") for name, value in asdict(run).items()} for run in runs]
-    return {"median": {name: median(run[name] for run in rounds) for name in rounds[0]}, "rounds": rounds}
+    rounds = [{name: None if value is None else float(f"{value:.5g}") for name, value in asdict(run).items()} for run in runs]
+    middle = {name: None if rounds[0][name] is None else median(run[name] for run in rounds) for name in rounds[0]}
+    return {"median": middle, "rounds": rounds}
 
 
 def ratio(cell, subject, rival):

@@ -16,7 +16,7 @@ def show(result):
         print(f"  {cell['clients']} clients, {cell['protocol']}, synchronous_commit {cell['synchronous_commit']}")
         for name, runs in cell["subjects"].items():
             one = runs["median"]
-            print(f"    {name:<24} {one['per_second']:>9,.0f}/s   p50 {one['p50_ms']:8.3f} ms   p95 {one['p95_ms']:8.3f} ms"
+            print(f"    {name:<34} {one['per_second']:>9,.0f}/s   p50 {one['p50_ms']:8.3f} ms   p95 {one['p95_ms']:8.3f} ms"
                   f"   p99 {one['p99_ms']:8.3f} ms   {one['wal_bytes']:8,.0f} bytes of WAL")
     for bar in result.get("bars", []):
         print("  " + line(bar))

@@ -20,6 +20,7 @@ SETTINGS = {
     "checkpoint_timeout": "1d",
     "max_connections": "100",
     "autovacuum": "off",
+    "TimeZone": "UTC",
 }
 
 

@@ -1,6 +1,6 @@
 """The workloads, each with the bars that it is held against."""
 
-from . import claims
+from . import bookings, calls, claims, keys
 from .alternating import alternating
 from .instructions import instructions
 
@@ -8,5 +8,10 @@ from .instructions import instructions
 WORKS = {
     "claim-new": alternating(claims.claim_new),
     "claim-taken": alternating(claims.claim_taken),
+    "calls": alternating(calls.calls),
+    "keys": alternating(keys.keys),
+    "booking": alternating(bookings.booking),
+    "units": alternating(bookings.units),
+    "periods": alternating(bookings.periods),
     "instructions": instructions,
 }

@@ -3,7 +3,7 @@
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from measure import Load, Subject, alternate, ratio
+from measure import Load, Script, alternate, ratio
 
 SQL = Path(__file__).resolve().parent.parent / "sql"
 
@@ -27,7 +27,7 @@ class Work:
     # What the tables hold when it begins, and whatever else a reader has to know.
     note: str
     # Each load with those that are measured under it.
-    cells: list[tuple[Load, list[Subject]]]
+    cells: list[tuple[Load, list[Script]]]
     bars: list[Bar] = field(default_factory=list)
     setup: str = ""
 
@@ -43,7 +43,7 @@ def alternating(make):
             cells = []
             for load, subjects in work.cells:
                 db.execute("VACUUM")
-                cells.append(alternate(server, subjects, load, plan.rounds, *plan.seconds(load)))
+                cells.append(alternate(server, subjects, load, plan.rounds, plan.time(load)))
             sound(db)
         return {"work": work.name, "title": work.title, "note": work.note, "cells": cells,
                 "bars": [judged(bar, cells) for bar in work.bars]}
@@ -61,7 +61,7 @@ def fresh_database(server, setup):
 
 
 def judged(bar, cells):
-    cell = next(cell for cell in cells if asdict(bar.load).items() <= cell.items())
+    cell = next(cell for cell in cells if asdict(bar.load).items() <= cell.items() and bar.subject in cell["subjects"])
     middle, least, most = ratio(cell, bar.subject, bar.rival)
     return verdict(f"{bar.what}: {bar.load}", middle, bar.least, bar.aim) | {"from": least, "to": most}
 
