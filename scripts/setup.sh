@@ -7,6 +7,8 @@
 #   scripts/setup.sh lint     for the checks as well
 #   scripts/setup.sh bench    for the bench as well
 #   scripts/setup.sh n8n      for the tests in n8n as well
+#   scripts/setup.sh python   for the tests that are written in Python
+#   scripts/setup.sh pooler   the same, and pgbouncer
 source "$(dirname "$0")/common.sh"
 
 purpose=${1:-server}
@@ -53,7 +55,7 @@ missing_packages() {
         fi
         have python3 || echo python3
     fi
-    if [[ $purpose == lint || $purpose == bench || $purpose == n8n ]]; then
+    if [[ " lint python pooler bench n8n " == *" $purpose "* ]]; then
         python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
     fi
     if [[ $purpose == bench ]]; then
@@ -62,6 +64,8 @@ missing_packages() {
         have valgrind || echo valgrind
     fi
     if [[ $purpose == n8n ]]; then have npm || echo npm; fi
+    # Debian puts it where only root looks.
+    [[ $purpose != pooler || -x /usr/sbin/pgbouncer ]] || have pgbouncer || echo pgbouncer
     have_libclang || echo libclang-dev
     have gcc || have cc || echo gcc
     have pkg-config || echo pkg-config
@@ -105,6 +109,10 @@ apt_install() {
         tail -n 20 "$APT_LOG" >&2
         die "apt-get could not install $*"
     }
+    # Likewise pgbouncer on port 6432, which cannot be told beforehand.
+    if [[ " $* " == *" pgbouncer "* ]] && have systemctl; then
+        run_as_root systemctl --quiet disable --now pgbouncer >>"$APT_LOG" 2>&1 || true
+    fi
 }
 
 with_sudo() { [[ $EUID -eq 0 ]] || echo ", with sudo"; }

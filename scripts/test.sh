@@ -5,15 +5,15 @@
 #   scripts/test.sh [KIND [NAME…]]
 #
 # A folder of tests/ is run by what is in it: sql/ by pg_regress, specs/ by pg_isolation_regress,
-# Cargo.toml by cargo test, or else by its own program `run`, which speaks like cargo test:
-# `test result: ok. N passed; N failed`.
+# Cargo.toml by cargo test, test_*.py by pytest, or else by its own program `run`, which speaks like
+# cargo test: `test result: ok. N passed; N failed`.
 source "$(dirname "$0")/common.sh"
 require_postgres
 # shellcheck source=/dev/null
 source "$HOUSE/target/pg/env"
 
 # What takes minutes or a set-up of its own has a target of its own: make test-KIND.
-apart=(crash n8n package)
+apart=(crash failover faults n8n package pooler)
 
 passed=0
 failed=0
@@ -60,6 +60,8 @@ tests_of() {
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
         "$HOUSE/scripts/mutant.sh" && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
+    elif compgen -G "$folder/test_*.py" >/dev/null; then
+        "$HOUSE/scripts/pytest.sh" "$@"
     else
         "$folder/run" "${@:2}"
     fi

@@ -12,6 +12,9 @@
 //!
 //! `RACES_LEAVE_OUT=row_guard cargo test …` runs a test by hand with that part of the protocol left out,
 //! to see that it can fail.
+//!
+//! `RACES_POOLER=127.0.0.1:6432` sends the many sessions of a test through a pooler in
+//! transaction mode.
 
 pub mod model;
 pub mod storm;
@@ -37,6 +40,8 @@ const ONE_TEST_AT_A_TIME: i64 = 0x0070_675f_636c_6169;
 /// One connection, with the statements it has prepared.
 pub struct Session {
     client: Client,
+    /// A named statement lives in one backend, and the next call may be in another.
+    is_pooled: bool,
     prepared: Mutex<HashMap<String, Statement>>,
 }
 
@@ -64,6 +69,12 @@ impl Session {
 
     /// The same for a statement written out.
     pub async fn ask_sql(&self, sql: &str, values: &[Text]) -> Result<Answer, Error> {
+        if self.is_pooled {
+            let values: Vec<(&(dyn ToSql + Sync), Type)> =
+                values.iter().map(|value| (value as _, Type::UNKNOWN)).collect();
+            let rows = self.client.query_typed(sql, &values).await?;
+            return Ok(Answer::only(sql, &rows));
+        }
         let statement = self.statement(sql).await?;
         let values: Vec<&(dyn ToSql + Sync)> = values.iter().map(|value| value as _).collect();
         let rows = self.client.query(&statement, &values).await?;
@@ -214,17 +225,19 @@ fn setting(name: &str) -> String {
 
 /// A session in the named database of the server that the environment names.
 pub async fn connect(database: &str) -> Session {
+    connect_to(&setting("PGHOST"), &setting("PGPORT"), false, database).await
+}
+
+async fn connect_to(host: &str, port: &str, is_pooled: bool, database: &str) -> Session {
     let mut config = Config::new();
     config.user(setting("PGUSER")).dbname(database).application_name("races");
-    config
-        .host(setting("PGHOST"))
-        .port(setting("PGPORT").parse().expect("PGPORT must be a number"));
+    config.host(host).port(port.parse().expect("a port must be a number"));
     let (client, connection) = config
         .connect(NoTls)
         .await
         .unwrap_or_else(|e| panic!("cannot connect to {database}: {}", told(&e)));
     tokio::spawn(connection);
-    Session { client, prepared: Mutex::default() }
+    Session { client, is_pooled, prepared: Mutex::default() }
 }
 
 /// A database of one test, and the lock that keeps the other tests away while it lives.
@@ -258,7 +271,13 @@ impl Database {
     pub async fn connect_many(&self, sessions: usize) -> Vec<Session> {
         let mut all = Vec::with_capacity(sessions);
         for _ in 0..sessions {
-            all.push(self.connect().await);
+            all.push(match env::var("RACES_POOLER") {
+                Ok(pooler) => {
+                    let (host, port) = pooler.split_once(':').expect("RACES_POOLER is host:port");
+                    connect_to(host, port, true, &self.name).await
+                }
+                Err(_) => self.connect().await,
+            });
         }
         all
     }
