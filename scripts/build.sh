@@ -30,6 +30,8 @@ cargo pgrx package --no-default-features --features "$features" \
     sed 's/\x1b\[[0-9;]*m//g' "$package.log" >&2
     die "the build failed"
 }
+# pgrx notes where each part comes from; of what build.rs made that is a place on this machine.
+sed -i -E 's|^-- /.*/out/last\.rs:|-- last.rs:|' "$package.new$SHAREDIR/extension/$NAME--$(cargo_toml version).sql"
 # Swapped in whole: a server that starts meanwhile copies from here.
 rm -rf "$package"
 mv "$package.new" "$package"

@@ -88,12 +88,17 @@ check_pgspot() {
     install_python_tools
     say "pgspot on ${script##*/}"
     "$TOOLS/python/bin/pgspot" "$script"
+    # An upgrade script replaces what the version before it has made.
+    for script in sql/"$NAME"--*--*.sql; do
+        say "pgspot on ${script##*/}"
+        "$TOOLS/python/bin/pgspot" --append "tests/upgrade/released/$(basename "${script%--*}").sql" "$script"
+    done
 }
 
 check_shellcheck() {
     install_python_tools
     say "shellcheck"
-    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh .ci/run
+    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/upgrade/run .ci/run
 }
 
 main "$@"

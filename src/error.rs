@@ -143,6 +143,9 @@ pub enum Refusal {
 
     #[error("role \"{role}\" cannot run the reaper")]
     ReaperRights { role: String },
+
+    #[error("this database has another version of pg_claims than the server")]
+    OtherVersion { missing: String },
 }
 
 /// Why pg_cron cannot run a job for a database.
@@ -245,7 +248,7 @@ impl Refusal {
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
             Self::ReadOnly { .. } => Code::ERRCODE_READ_ONLY_SQL_TRANSACTION,
-            Self::NotHeld { .. } | Self::Cron { .. } => {
+            Self::NotHeld { .. } | Self::Cron { .. } | Self::OtherVersion { .. } => {
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
             }
             Self::CronRights { .. } | Self::ReaperRights { .. } => {
@@ -389,6 +392,11 @@ impl Refusal {
             Self::ReaperRights { .. } => "A job runs with the rights of the role that schedules \
                  it, and this one has no EXECUTE on reap_stale_claims: nothing was done."
                 .into(),
+            Self::OtherVersion { missing } => format!(
+                "The server has the library of {}, and the extension in this database has not \
+                 been updated to it ({missing}): nothing was done.",
+                env!("CARGO_PKG_VERSION")
+            ),
         }
     }
 
@@ -529,6 +537,9 @@ impl Refusal {
                 "As the owner of the extension run: SELECT claims.grant_access({})",
                 literal(&quoted(role))
             ),
+            Self::OtherVersion { .. } => "As the role that owns the extension run: ALTER \
+                 EXTENSION pg_claims UPDATE"
+                .into(),
         }
     }
 }

@@ -14,10 +14,11 @@ use std::panic::AssertUnwindSafe;
 use std::ptr;
 
 use pgrx::datum::DatumWithOid;
-use pgrx::pg_sys::panic::CaughtError;
+use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportable};
 use pgrx::{FromDatum, PgSqlErrorCode, PgTryBuilder, pg_sys};
 
 use super::tuple::datum_to_json;
+use crate::error::Refusal;
 
 /// One SQL statement, prepared at its first use in a backend and kept.
 pub struct Statement {
@@ -108,7 +109,9 @@ impl Statement {
             // SAFETY: called while SPI is connected; SPI_keepplan moves the plan to a
             // context that lives as long as the backend, so the pointer stays good.
             unsafe {
-                let plan = prepare(self.sql, args, pg_sys::CURSOR_OPT_GENERIC_PLAN);
+                let plan = catch_other_version(|| {
+                    prepare(self.sql, args, pg_sys::CURSOR_OPT_GENERIC_PLAN)
+                });
                 check(pg_sys::SPI_keepplan(plan), "SPI_keepplan");
                 self.plan.set(plan);
             }
@@ -225,4 +228,27 @@ pub fn catch_data_error<T>(work: impl FnOnce() -> T) -> Result<T, String> {
             _ => caught.rethrow(),
         })
         .execute()
+}
+
+/// Prepares a statement about the extension's own tables. Between the installation of a new
+/// library and ALTER EXTENSION pg_claims UPDATE they are still those of an older version; the
+/// error says so, instead of naming a table that nobody knows.
+fn catch_other_version<T>(prepare: impl FnOnce() -> T) -> T {
+    PgTryBuilder::new(AssertUnwindSafe(|| Ok(prepare())))
+        .catch_others(|caught| match &caught {
+            CaughtError::PostgresError(error)
+                if matches!(
+                    error.sql_error_code(),
+                    PgSqlErrorCode::ERRCODE_UNDEFINED_TABLE
+                        | PgSqlErrorCode::ERRCODE_UNDEFINED_COLUMN
+                ) =>
+            {
+                Err(ErrorReport::from(Refusal::OtherVersion {
+                    missing: error.message().to_owned(),
+                }))
+            }
+            _ => caught.rethrow(),
+        })
+        .execute()
+        .unwrap_or_report()
 }
