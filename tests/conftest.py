@@ -8,7 +8,7 @@ from own_server import Server
 
 @pytest.fixture
 def servers():
-    """Makes servers, as Server.make does, and stops them all at the end."""
+    """Makes servers, as Server.make does, and throws them all away at the end."""
     made = []
 
     def make(name, **settings):
@@ -18,7 +18,7 @@ def servers():
     make.keep = lambda server: made.append(server) or server
     yield make
     for server in reversed(made):
-        server.stop()
+        server.throw_away()
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -116,10 +116,15 @@ class Server:
         return self.postmaster is not None and self.postmaster.poll() is None
 
     def stop(self):
-        """The end of a test; whoever is connected is thrown out."""
+        """At once; whoever is connected is thrown out."""
         if self.runs():
             self.postmaster.send_signal(signal.SIGQUIT)
             self.postmaster.wait(60)
+
+    def throw_away(self):
+        """All but its log, for whoever wants to know why a test has failed."""
+        self.stop()
+        shutil.rmtree(self.data)
 
     def kill(self):
         """SIGKILL for every process of the server at once, as if the machine had lost its power."""

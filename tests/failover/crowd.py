@@ -1,0 +1,125 @@
+"""Many sessions that claim, confirm and release, write down what they were told, and go on where the
+server is now when theirs has died."""
+
+import itertools
+import random
+import threading
+import time
+from collections import Counter, defaultdict
+from typing import NamedTuple
+
+import psycopg
+
+from own_server import ask
+
+SESSIONS = 16
+# Requests for one slot, made one after the other by whoever is free, so that several are inside at once.
+REQUESTS_A_SLOT = 20
+
+
+class Told(NamedTuple):
+    """An acknowledged answer."""
+
+    what: str        # claim or confirm
+    slot: str
+    holder: str
+    outcome: str
+    token: int
+    begun: float     # before the call was sent
+    ended: float     # after its answer had come
+
+
+class Crowd:
+    def __init__(self, server, seed):
+        self.server = server          # replaced by a test when another one has taken over
+        self.told = []
+        self.unanswered = 0
+        self.faults = []
+        self.seed = seed
+        self.requests = itertools.count()
+        self.over = threading.Event()
+        self.threads = [threading.Thread(target=self.work, args=(number,)) for number in range(SESSIONS)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def work(self, number):
+        rng = random.Random(self.seed + number)
+        session = None
+        try:
+            while not self.over.is_set():
+                slot = f"slot {next(self.requests) // REQUESTS_A_SLOT}"
+                holder = f"run {number}:{len(self.told)}:{rng.random()}"
+                session, claim = self.call(session, "claim", slot, holder,
+                                           "claim_slot(%s, %s, ttl => %s, call_id => %s)",
+                                           rng.choice(["40 ms", "1 h"]), holder)
+                if not claim or not claim["ok"]:
+                    continue
+                match rng.randrange(3):
+                    case 0:
+                        session, _ = self.call(session, "confirm", slot, holder, "confirm_slot(%s, %s, %s)", claim["token"])
+                    case 1:
+                        session, _ = self.call(session, "release", slot, holder, "release_slot(%s, %s, %s)", claim["token"])
+        except Exception as fault:
+            self.faults.append(fault)
+        finally:
+            if session is not None:
+                session.close()
+
+    def call(self, session, what, slot, holder, call, *rest):
+        """Repeats the same call, as Retry On Fail does, until somebody has answered it."""
+        while True:
+            begun = time.monotonic()
+            try:
+                if session is None:
+                    session = self.server.connect()
+                    begun = time.monotonic()
+                answer = ask(session, call, slot, holder, *rest)
+            except psycopg.OperationalError:
+                if session is not None:
+                    self.unanswered += 1
+                    session.close()
+                    session = None
+                if self.over.is_set():
+                    return None, None
+                time.sleep(0.05)
+                continue
+            if answer["ok"] and what != "release":
+                self.told.append(Told(what, slot, holder, answer["outcome"], answer["token"], begun, time.monotonic()))
+            return session, answer
+
+    def broken_promises(self, server):
+        """Each promise that was broken, with what was told."""
+        assert not self.faults, self.faults
+        with server.connect() as session:
+            rows = session.execute("SELECT slot_id, token, holder, status FROM claims.slot_claims").fetchall()
+        found = {(slot, token): (holder, status) for slot, token, holder, status in rows}
+        broken = defaultdict(list)
+        winners, owners, by_slot = defaultdict(set), {}, defaultdict(list)
+        for told in self.told:
+            holder, status = found.get((told.slot, told.token), (None, None))
+            if holder != told.holder or (told.what == "confirm" and status != "booked"):
+                broken["lost"].append(told)
+            if told.what == "confirm":
+                winners[told.slot].add(told.holder)
+            else:
+                by_slot[told.slot].append(told)
+                if owners.setdefault((told.slot, told.token), told.holder) != told.holder:
+                    broken["one token for two"].append(told)
+        broken["two winners"] = [(slot, holders) for slot, holders in winners.items() if len(holders) > 1]
+        for claims in by_slot.values():
+            claims.sort(key=lambda told: told.ended)
+            for earlier, later in itertools.combinations(claims, 2):
+                if earlier.ended < later.begun and earlier.holder != later.holder and earlier.token >= later.token:
+                    broken["a token did not rise"].append((earlier, later))
+        return {what: cases for what, cases in broken.items() if cases}
+
+    def tally(self):
+        return dict(Counter(f"{told.what} {told.outcome}" for told in self.told))
