@@ -16,7 +16,7 @@ SETUP = """
            claim_many('[{"slot_id": "both 1"}, {"slot_id": "both 2"}, {"slot_id": "both 3"}, {"slot_id": "both 4"}]', 'run', ttl => '1 h'),
            begin_key('finished', 'run'), begin_key('extended', 'run'), begin_key('reset', 'run'),
            set_capacity('pool', 100), create_series('numbers');
-    SELECT confirm_slot('cancelled', 'run', 1), release_slot('in doubt', 'run', 1, in_doubt => true), next_number('numbers', 'run');
+    SELECT claim_units('pool', 'buyer', 1, ttl => '1 h'), confirm_slot('cancelled', 'run', 1), release_slot('in doubt', 'run', 1, in_doubt => true), next_number('numbers', 'run');
 """
 
 # What only looks: works on a standby and in a read-only transaction.
