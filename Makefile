@@ -3,7 +3,7 @@
 
 export PG_CONFIG PG_MAJOR
 
-.PHONY: help demo test bench bench-quick bench-check server psql stop install lint build setup
+.PHONY: help demo test bench bench-quick bench-check server psql stop install lint build package setup
 .NOTPARALLEL:
 
 help:
@@ -18,6 +18,7 @@ help:
 	@echo "make stop       stop it"
 	@echo "make install    install into the PostgreSQL that PG_CONFIG=… names"
 	@echo "make build      build only"
+	@echo "make package    a .deb and an .rpm for PG=17 into target/packages/17"
 	@echo "PG_CONFIG=/path/to/pg_config or PG_MAJOR=17 chooses among several PostgreSQL."
 
 demo: server
@@ -52,6 +53,11 @@ install:
 	@scripts/setup.sh build
 	@scripts/build.sh
 	@scripts/install.sh
+
+# For a machine without Rust.
+PG ?= 17
+package:
+	@scripts/package.sh $(PG)
 
 build: setup
 	@scripts/build.sh

@@ -9,6 +9,7 @@
 #   scripts/setup.sh n8n      for the tests in n8n as well
 #   scripts/setup.sh python   for the tests that are written in Python
 #   scripts/setup.sh pooler   the same, and pgbouncer
+#   scripts/setup.sh package  for the tests of the packages: a Debian of its own, and rpm
 source "$(dirname "$0")/common.sh"
 
 purpose=${1:-server}
@@ -55,7 +56,7 @@ missing_packages() {
         fi
         have python3 || echo python3
     fi
-    if [[ " lint python pooler bench n8n " == *" $purpose "* ]]; then
+    if [[ " lint python pooler bench n8n package " == *" $purpose "* ]]; then
         python3 -c 'import ensurepip, venv' 2>/dev/null || echo python3-venv
     fi
     if [[ $purpose == bench ]]; then
@@ -64,6 +65,10 @@ missing_packages() {
         have valgrind || echo valgrind
     fi
     if [[ $purpose == n8n ]]; then have npm || echo npm; fi
+    if [[ $purpose == package ]]; then
+        have mmdebstrap || echo mmdebstrap
+        have rpm || echo rpm
+    fi
     # Debian puts it where only root looks.
     [[ $purpose != pooler || -x /usr/sbin/pgbouncer ]] || have pgbouncer || echo pgbouncer
     have_libclang || echo libclang-dev
