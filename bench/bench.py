@@ -25,7 +25,7 @@ class Plan:
     def clients(self, *full, quick=None):
         if self.level == "check":
             return (2,)
-        return quick if quick and self.level == "quick" else full
+        return full if self.level == "full" or quick is None else quick
 
     def time(self, load):
         """Many clients take longer to warm up, on as many cores as there are."""

@@ -27,5 +27,5 @@ def field(path, name):
 def sentence(result):
     machine, settings = result["machine"], result["settings"]
     return (f"PostgreSQL {settings['server_version'].split()[0]} on {machine['cores']} cores of {machine['processor']}, "
-            f"{machine['memory_gb']} GB, {machine['system']}; shared with other work (load {machine['load_before']} at the start); "
-            f"{result['rounds']} rounds, {machine['measured_at']}")
+            f"{machine['memory_gb']} GB, {machine['system']}, which it shares with other work and which is noisy "
+            f"(load {machine['load_before']} before it began)")

@@ -67,11 +67,11 @@ class Script:
         return self.script.format(**{name: quote.format(name) for name in names}).strip() + "\n"
 
     def measure(self, server, load, time):
-        with server.connect(self.database) as db, tempfile.TemporaryDirectory() as folder:
+        with server.connect(self.database) as db:
             if self.before:
                 db.execute(self.before)
             wal, done = position(db), self.count(db)
-            ends, took = self.pgbench(server, load, time, Path(folder))
+            ends, took = self.pgbench(server, load, time)
             wal_bytes = (position(db) - wal) / len(ends)
             share = (self.count(db) - done) / len(ends) if self.counted else 1
         # With a number of transactions, their first seventh is the warm-up.
@@ -82,19 +82,21 @@ class Script:
         rate = kept.sum() / (ends.max() - begin) * share
         return Result(rate, *numpy.percentile(took[kept], [50, 95, 99]) * 1000, wal_bytes)
 
-    def pgbench(self, server, load, time, folder):
+    def pgbench(self, server, load, time=None):
         """When each transaction ended, and how long it took, in seconds."""
-        (folder / "script.sql").write_text(self.text(load.protocol), encoding="utf-8")
-        length = ["--transactions", load.transactions] if load.transactions else ["--time", time.seconds]
-        command = [server.bin / "pgbench", "--no-vacuum", "--client", load.clients, "--jobs", min(THREADS, load.clients),
-                   *length, "--protocol", load.protocol, "--log", "--log-prefix", folder / "log",
-                   "--define", "i=0", "--file", folder / "script.sql", self.database]
-        ran = subprocess.run([str(word) for word in command], capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL,
-                             env=server.environment(synchronous_commit=load.synchronous_commit))
-        if ran.returncode != 0 or "ERROR" in ran.stderr:
-            raise RuntimeError(f"pgbench failed on {self.name}:\n{ran.stderr}")
-        parts = [numpy.array(path.read_text().split(), dtype=float).reshape(-1, 6) for path in folder.glob("log.*")]
-        rows = numpy.concatenate(parts)
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            (folder / "script.sql").write_text(self.text(load.protocol), encoding="utf-8")
+            length = ["--transactions", load.transactions] if load.transactions else ["--time", time.seconds]
+            command = [server.bin / "pgbench", "--no-vacuum", "--client", load.clients, "--jobs", min(THREADS, load.clients),
+                       *length, "--protocol", load.protocol, "--log", "--log-prefix", folder / "log",
+                       "--define", "i=0", "--file", folder / "script.sql", self.database]
+            ran = subprocess.run(
+                [str(word) for word in command], capture_output=True, text=True, cwd="/", stdin=subprocess.DEVNULL,
+                env=server.environment(synchronous_commit=load.synchronous_commit))
+            if ran.returncode != 0 or "ERROR" in ran.stderr:
+                raise RuntimeError(f"pgbench failed on {self.name}:\n{ran.stderr}")
+            rows = numpy.concatenate([numpy.loadtxt(log, ndmin=2) for log in folder.glob("log.*")])
         return rows[:, 4] + rows[:, 5] / 1e6, rows[:, 2] / 1e6
 
     def count(self, db):
@@ -121,8 +123,12 @@ def summary(runs):
     return {"median": middle, "rounds": rounds}
 
 
-def ratio(cell, subject, rival):
-    """The median of the ratios of each round, and the least and the greatest of them."""
-    pairs = zip(cell["subjects"][subject]["rounds"], cell["subjects"][rival]["rounds"])
-    ratios = [one["per_second"] / other["per_second"] for one, other in pairs]
+def ratio(cell, subject, rival, by_median_call=False):
+    """The median of the ratios of each round, and the least and the greatest of them: of what was done in
+    the time, or of what the median call took, which on a busy machine is what the work itself takes."""
+    pairs = list(zip(cell["subjects"][subject]["rounds"], cell["subjects"][rival]["rounds"]))
+    if by_median_call:
+        ratios = [other["p50_ms"] / one["p50_ms"] for one, other in pairs]
+    else:
+        ratios = [one["per_second"] / other["per_second"] for one, other in pairs]
     return median(ratios), min(ratios), max(ratios)

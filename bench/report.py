@@ -1,6 +1,13 @@
-"""The results as files, and as tables."""
+"""The results as files, as tables in bench/README.md, and on the screen."""
 
 import json
+from pathlib import Path
+
+import machine
+import plots
+
+HERE = Path(__file__).resolve().parent
+BEGIN, END = "<!-- results: written by scripts/bench.sh report -->", "<!-- end of results -->"
 
 
 def save(result, path):
@@ -13,17 +20,97 @@ def show(result):
     for figure in result.get("figures", []):
         print(f"  {figure['what']:<44} {figure['value']:>14,} {figure['unit']}")
     for cell in result.get("cells", []):
-        print(f"  {cell['clients']} clients, {cell['protocol']}, synchronous_commit {cell['synchronous_commit']}")
+        print(f"  {load(cell)}")
         for name, runs in cell["subjects"].items():
             one = runs["median"]
-            print(f"    {name:<34} {one['per_second']:>9,.0f}/s   p50 {one['p50_ms']:8.3f} ms   p95 {one['p95_ms']:8.3f} ms"
-                  f"   p99 {one['p99_ms']:8.3f} ms   {one['wal_bytes']:8,.0f} bytes of WAL")
+            print(f"    {name:<40} {one['per_second']:>9,.0f}/s   p50 {one['p50_ms']:8.3f} ms   p95 {one['p95_ms']:8.3f} ms"
+                  f"   p99 {one['p99_ms']:8.3f} ms   {wal(one)}")
     for bar in result.get("bars", []):
-        print("  " + line(bar))
+        print("  " + "; ".join(filter(None, [bar["what"], bar["load"], *cells_of(bar)])), flush=True)
 
 
-def line(bar):
-    reached = {True: "reached", False: "NOT reached", None: ""}[bar["reached"]]
-    wanted = ", ".join(f"{name} {bar[name]:g}" for name in ("least", "aim") if bar[name] is not None)
+def load(cell):
+    clients = f"{cell['clients']} client{'s' if cell['clients'] != 1 else ''}"
+    return f"{clients}, {cell['protocol']}, synchronous_commit {cell['synchronous_commit']}"
+
+
+def wal(one):
+    return "" if one["wal_bytes"] is None else f"{one['wal_bytes']:,.0f} bytes of WAL"
+
+
+def cells_of(bar):
+    """A bar's value, what it should be, and whether it is."""
     spread = f" ({bar['from']:.2f} to {bar['to']:.2f})" if "from" in bar else ""
-    return f"{bar['what']}: {bar['value']:.2f}{spread}; {wanted} {reached}"
+    value = f"{bar['value']:.2f}{spread}"
+    wanted = [f"{word} {bar[name]:g}" for name, word in (("least", "at least"), ("most", "at most"), ("aim", "aim"))
+              if bar.get(name) is not None]
+    return value, ", ".join(wanted), {True: "reached", False: "NOT reached", None: ""}[bar["reached"]]
+
+
+def write(results):
+    """Puts the tables and the plots into bench/README.md, and the main ones into the project's."""
+    if not results:
+        raise SystemExit("there are no results in bench/results yet: make bench")
+    pictures = plots.draw(results, HERE / "results")
+    replace(HERE / "README.md", body(results, {f"results/{name}": title for name, title in pictures.items()}))
+    replace(HERE.parent / "README.md", headlines(results))
+
+
+def replace(readme, text):
+    before, begin, rest = readme.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    readme.write_text(f"{before}{begin}\n\n{text}\n{end}{after}", encoding="utf-8")
+
+
+def headlines(results):
+    """One load of each workload is enough there."""
+    usual = ("", load({"clients": 8, "protocol": "prepared", "synchronous_commit": "on"}))
+    rows = [[bar["what"], *cells_of(bar)] for result in results for bar in result.get("bars", [])
+            if bar["load"] in usual and (bar["least"] or bar.get("most") or bar["reached"] is not None)]
+    return f"{machine.sentence(results[0])}. With 8 clients where it is not said.\n\n{table(['work', 'value', 'wanted', ''], rows)}"
+
+
+def body(results, pictures):
+    parts = [machine.sentence(results[0]) + ".\n"]
+    times = sorted(result["machine"]["measured_at"] for result in results)
+    parts.append(f"Measured from {times[0]} to {times[-1]}. Settings: "
+                 + ", ".join(f"`{name} = {value}`" for name, value in results[0]["settings"].items()) + ".\n")
+    parts.append("### The bars\n")
+    parts.append("The value is the median of the ratios of each round, with the lowest and the highest round behind it.\n")
+    rows = [[bar["what"], bar["load"], *cells_of(bar)] for result in results for bar in result.get("bars", [])]
+    parts.append(table(["work", "load", "value", "wanted", ""], rows))
+    reached = [bar["reached"] for result in results for bar in result.get("bars", []) if bar["reached"] is not None]
+    parts.append(f"{reached.count(True)} of {len(reached)} reached.\n")
+    for name, title in pictures.items():
+        parts.append(f"![{title}]({name})\n")
+    for result in results:
+        parts.append(f"### {result['title']}\n\n{result['note']} {result['rounds']} rounds.\n")
+        if result.get("figures"):
+            parts.append(table(["what", "value"], [[figure["what"], f"{figure['value']:,} {figure['unit']}"] for figure in result["figures"]]))
+        if result.get("cells"):
+            parts.append(table(
+                ["load", "what", "per second", "p50 ms", "p95 ms", "p99 ms", "WAL bytes"],
+                [[load(cell) if first else "", name, *numbers(runs["median"])]
+                 for cell in result["cells"] for first, (name, runs) in zip([True] + [False] * 9, cell["subjects"].items())]))
+    return "\n".join(parts)
+
+
+def numbers(one):
+    return [f"{one['per_second']:,.0f}", *(f"{one[name]:.3f}" for name in ("p50_ms", "p95_ms", "p99_ms")),
+            "" if one["wal_bytes"] is None else f"{one['wal_bytes']:,.0f}"]
+
+
+def table(heads, rows):
+    lines = [heads, ["---"] * len(heads), *rows]
+    return "".join("| " + " | ".join(line) + " |\n" for line in lines)
+
+
+def load_results(folder):
+    """In the order of the workloads."""
+    from works import WORKS
+
+    return [json.loads(path.read_text(encoding="utf-8")) for name in WORKS if (path := folder / f"{name}.json").exists()]
+
+
+if __name__ == "__main__":
+    write(load_results(HERE / "results"))

@@ -2,6 +2,7 @@
 # Runs bench/bench.py on a server of its own, made from the scratch server's installation.
 #
 #   scripts/bench.sh PLAN [WORK…]     full, quick or check; all workloads without a name
+#   scripts/bench.sh report           the tables and plots of bench/README.md once more
 #
 # ROUNDS=9 measures each subject so many times. The results of a full run go to bench/results, with
 # the table and the plots of bench/README.md; those of another to target/bench.
@@ -13,15 +14,20 @@ MATPLOTLIB=matplotlib==3.11.2
 python=$TOOLS/bench/bin/python
 
 main() {
-    local plan=$1 place
+    local plan=${1:?usage: scripts/bench.sh full | quick | check | report [WORK…]} place
     shift
     install_python
+    export PYTHONDONTWRITEBYTECODE=1
+    if [[ $plan == report ]]; then
+        "$python" "$HOUSE/bench/report.py"
+        return
+    fi
     place=$(readlink -f "$HOUSE/target/pg/$PG_MAJOR")
     local results=$HOUSE/target/bench/$plan
     [[ $plan != full ]] || results=$HOUSE/bench/results
-    export PYTHONDONTWRITEBYTECODE=1
     "$python" "$HOUSE/bench/bench.py" --plan "$plan" --root "${BENCH_ROOT:-$place/root}" \
         --place "$place/bench" --results "$results" ${ROUNDS:+--rounds "$ROUNDS"} "$@"
+    [[ $plan != full ]] || "$python" "$HOUSE/bench/report.py"
 }
 
 # psycopg: the set-up and the counts. matplotlib: the plots; its numpy: percentiles of the logs.

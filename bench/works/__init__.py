@@ -3,6 +3,9 @@
 from . import bookings, calls, claims, keys
 from .alternating import alternating
 from .instructions import instructions
+from .memory import memory
+from .redis import redis
+from .sizes import churn, reap, sizes
 
 # Each takes the server and the plan, and answers what it measured.
 WORKS = {
@@ -13,5 +16,10 @@ WORKS = {
     "booking": alternating(bookings.booking),
     "units": alternating(bookings.units),
     "periods": alternating(bookings.periods),
+    "redis": redis,
+    "sizes": sizes,
+    "reap": reap,
+    "churn": churn,
+    "memory": memory,
     "instructions": instructions,
 }

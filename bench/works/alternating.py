@@ -18,6 +18,7 @@ class Bar:
     rival: str
     least: float | None
     aim: float | None
+    by_median_call: bool = False
 
 
 @dataclass(frozen=True)
@@ -62,13 +63,17 @@ def fresh_database(server, setup):
 
 def judged(bar, cells):
     cell = next(cell for cell in cells if asdict(bar.load).items() <= cell.items() and bar.subject in cell["subjects"])
-    middle, least, most = ratio(cell, bar.subject, bar.rival)
-    return verdict(f"{bar.what}: {bar.load}", middle, bar.least, bar.aim) | {"from": least, "to": most}
+    return judged_ratio(bar.what, cell, bar.subject, bar.rival, bar.least, bar.aim, bar.by_median_call) | {"load": str(bar.load)}
+
+
+def judged_ratio(what, cell, subject, rival, least, aim, by_median_call):
+    middle, lowest, highest = ratio(cell, subject, rival, by_median_call)
+    return verdict(what, middle, least, aim) | {"from": lowest, "to": highest}
 
 
 def verdict(what, value, least, aim):
     """A bar as it goes into the results."""
-    return {"what": what, "value": value, "least": least, "aim": aim,
+    return {"what": what, "load": "", "value": value, "least": least, "aim": aim,
             "reached": None if least is None else value >= least}
 
 

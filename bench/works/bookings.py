@@ -42,7 +42,7 @@ def booking(plan):
         WHERE key = {key} AND status = 'pending' RETURNING key;
         """, counted="SELECT count(*) FROM rival.keys WHERE status = 'done'")
     cells, bars = [], []
-    for clients in plan.clients(1, 8, 32, quick=(1, 8)):
+    for clients in plan.clients(1, 8, 32, quick=(8,)):
         load = Load(clients)
         cells.append((load, [ours, two, four]))
         bars.append(Bar("a whole booking / the copied statements for the same, in two", load, ours.name, two.name, 0.85, 1.0))

@@ -40,12 +40,11 @@ def claim_new(plan):
     copied = Script("copied statement", NEW + COPIED, counted="SELECT count(*) FROM rival.slots")
     twin = Script("PL/pgSQL twin", NEW + "SELECT twin.claim_slot({slot}, {holder});",
                   counted="SELECT count(*) FROM twin.slot_claims")
-    noop = Script("noop", NEW + "SELECT rival.noop({slot}, {holder});")
     cells, bars = [], []
     for commit, least in [("on", 0.9), ("off", 0.8)]:
-        for clients in plan.clients(1, 8, 32):
+        for clients in plan.clients(1, 8, 32, quick=(1, 8, 32) if commit == "on" else (8,)):
             load = Load(clients, "prepared", commit)
-            cells.append((load, [claim, copied, twin] + [noop] * (commit == "on")))
+            cells.append((load, [claim, copied, twin] if commit == "off" else [claim, copied]))
             bars.append(Bar("claim of a new slot / the copied statement", load, claim.name, copied.name, least, 1.0))
     for clients in plan.clients(1, 8, 32, quick=(8,)):
         load = Load(clients, "simple")
@@ -58,13 +57,12 @@ def claim_new(plan):
 def claim_taken(plan):
     claim = Script("claim_slot", TAKEN + "SELECT claim_slot('wanted', {holder});")
     copied = Script("copied statement", TAKEN + COPIED.replace("{slot}", "'wanted'"))
-    twin = Script("PL/pgSQL twin", TAKEN + "SELECT twin.claim_slot('wanted', {holder});")
     noop = Script("noop", TAKEN + "SELECT rival.noop('wanted', {holder});")
     cells, bars = [], []
-    for protocol, how, several in [("prepared", "", (1, 8, 32)), ("simple", ", as n8n sends it", (8,))]:
-        for clients in plan.clients(1, 8, 32, quick=several):
+    for protocol, how, several, some in [("prepared", "", (1, 8, 32), (1, 32)), ("simple", ", as n8n sends it", (1, 32), ())]:
+        for clients in plan.clients(*several, quick=some):
             load = Load(clients, protocol)
-            cells.append((load, [claim, copied, twin, noop]))
+            cells.append((load, [claim, copied, noop]))
             what = "claim of a taken slot" + how
             bars.append(Bar(f"{what} / the copied statement", load, claim.name, copied.name, 2.5 if clients == 1 else 5, None))
             bars.append(Bar(f"{what} / noop", load, claim.name, noop.name, None, 0.5))
@@ -73,5 +71,4 @@ def claim_taken(plan):
         "Everybody wants the one slot, which somebody has claimed for a day; 10,000 booked rows beside it.", cells, bars,
         FILL + """
         SELECT claim_slot('wanted', 'winner', ttl => '1 day');
-        SELECT twin.claim_slot('wanted', 'winner', ttl => '1 day');
         INSERT INTO rival.slots VALUES ('wanted', 'winner', 'claimed', now(), now() + interval '1 day')""")

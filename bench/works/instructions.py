@@ -47,7 +47,7 @@ SETUP = """
 def instructions(server, plan):
     fresh_database(server, SETUP)
     calls = plan.size(400, 200, 40)
-    statements = STATEMENTS if plan.level != "check" else STATEMENTS[1:2]
+    statements = STATEMENTS[:plan.size(len(STATEMENTS), 3, 1)]
     counts = {}
     if shutil.which("valgrind"):
         server.stop()

@@ -31,7 +31,7 @@ def keys(plan):
     noop = Script("noop", DONE + "SELECT rival.noop({key}, {holder});")
     cells, bars = [], []
     for commit, several in [("on", (1, 8, 32)), ("off", (1,))]:
-        for clients in plan.clients(1, 8, 32, quick=several):
+        for clients in plan.clients(*several, quick=(8,) if commit == "on" else ()):
             load = Load(clients, "prepared", commit)
             cells.append((load, [begin, bare]))
             bars.append(Bar("begin_key, new / the bare INSERT", load, begin.name, bare.name, 0.85 if commit == "on" else None, 1.0))
