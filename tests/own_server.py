@@ -144,10 +144,15 @@ class Server:
 
     def standby(self, name, **settings):
         """A running server that streams from this one."""
+        standby = self.copy(name, "-R", **settings)
+        standby.start()
+        return standby
+
+    def copy(self, name, *options, **settings):
+        """A server out of a backup of this one, not yet started."""
         copy = Server(name, settings)
-        run("pg_basebackup", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "-D", copy.data, "-R", "-X", "stream",
-            "-c", "fast", "--no-sync")
-        copy.start()
+        run("pg_basebackup", "-h", "127.0.0.1", "-p", self.port, "-U", "postgres", "-D", copy.data, "-X", "stream", "-c", "fast",
+            "--no-sync", *options)
         return copy
 
     def promote(self):

@@ -176,6 +176,27 @@ def test_a_wait_for_the_standby_that_is_cancelled_has_committed_here_alone(pair)
         assert ask(session, "check_slot('the slot')")["outcome"] == "absent"
 
 
+def test_a_restored_backup_has_what_it_had_then(servers):
+    server = servers("backed_up")
+    with server.connect() as session:
+        assert ask(session, "claim_slot('confirmed since', 'run', ttl => '1 h')")["token"] == 1
+        assert ask(session, "claim_slot('cancelled since', 'run', ttl => '1 h')")["ok"]
+        assert ask(session, "confirm_slot('cancelled since', 'run', 1)")["ok"]
+        backup = servers.keep(server.copy("backup"))
+        assert ask(session, "confirm_slot('confirmed since', 'run', 1)")["outcome"] == "confirmed"
+        assert ask(session, "cancel_slot('cancelled since', 'desk', 1)")["outcome"] == "cancelled"
+        assert ask(session, "claim_slot('cancelled since', 'another')")["token"] == 2
+    backup.start()
+    with backup.connect() as session:
+        assert ask(session, "check_slot('confirmed since')")["outcome"] == "claimed"
+        assert ask(session, "check_slot('cancelled since')")["outcome"] == "booked"
+        # What is over here goes on there: the same token, to somebody else.
+        assert ask(session, "cancel_slot('cancelled since', 'desk', 1)")["outcome"] == "cancelled"
+        again = ask(session, "claim_slot('cancelled since', 'a third')")
+        assert (again["outcome"], again["token"]) == ("claimed", 2), again
+    backup.assert_sound()
+
+
 def test_on_a_standby_each_writing_call_is_refused_and_each_check_answers(pair):
     primary, standby = pair("local")
     with primary.connect() as session:
