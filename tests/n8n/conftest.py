@@ -42,8 +42,11 @@ def whole_proxy(databases):
 @pytest.fixture(scope="session")
 def whole_n8n(databases, whole_world, whole_proxy):
     n8n = N8n(whole_proxy.port, whole_world.url)
-    yield n8n
-    n8n.stop()
+    try:
+        n8n.set_up()
+        yield n8n
+    finally:
+        n8n.stop()
 
 
 @pytest.fixture

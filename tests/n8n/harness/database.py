@@ -76,6 +76,11 @@ class Claims(Database):
                      slot_id)
         self.execute("UPDATE claims.keys SET lease_expires_at = clock_timestamp() WHERE key = %s AND status = 'pending'", key)
 
+    def let_a_minute_pass(self, slot_id):
+        """What is in review has been so for long enough to be looked at."""
+        self.execute("UPDATE claims.slot_claims SET expires_at = expires_at - interval '1 minute'"
+                     " WHERE slot_id = %s AND ended_at IS NULL", slot_id)
+
     def assert_sound(self):
         answer = self.value("SELECT check_claims()")
         assert answer["ok"], answer

@@ -13,12 +13,12 @@ import bcrypt
 import httpx
 
 from harness import database
-from harness.places import INSTALL, STATE, WORKFLOWS, free_port, tail
+from harness.places import INSTALL, STATE, WORKFLOWS, dying_with_me, free_port, tail
 from harness.waiting import PATIENCE_S, wait_until
 
 EMAIL = "owner@n8n.example"
 PASSWORD = "Stories-of-n8n-1"
-SCOPES = ["workflow:create", "workflow:read", "workflow:list", "workflow:activate", "workflow:delete",
+SCOPES = ["workflow:create", "workflow:read", "workflow:list", "workflow:activate", "workflow:deactivate",
           "execution:read", "execution:list", "execution:retry", "execution:stop"]
 
 
@@ -47,8 +47,12 @@ class N8n:
         self.own = database.Database(database.OWN)
         self.senders = ThreadPoolExecutor(max_workers=64)
         self.client = httpx.Client(base_url=self.url, trust_env=False, timeout=PATIENCE_S)
+        self.credentials = [claims_credential(claims_port), *credentials]
+
+    def set_up(self):
+        """From nothing to a running n8n with all workflows."""
         self.place.mkdir()
-        self.import_all([claims_credential(claims_port), *credentials])
+        self.import_all(self.credentials)
         self.start()
         self.log_in()
         for workflow_id in published_first_to_last():
@@ -110,7 +114,7 @@ class N8n:
     def start(self):
         with open(self.log, "ab") as log:
             # A session of its own, so that its task runner dies with it.
-            self.process = subprocess.Popen(self.program("start"), env=self.environment, cwd=self.place,
+            self.process = subprocess.Popen(dying_with_me(*self.program("start")), env=self.environment, cwd=self.place,
                                             stdout=log, stderr=log, start_new_session=True)
         wait_until(self.is_ready, "n8n is ready")
 
@@ -129,7 +133,7 @@ class N8n:
         self.end(signal.SIGKILL)
 
     def end(self, how):
-        if self.process.poll() is None:
+        if self.process and self.process.poll() is None:
             os.killpg(self.process.pid, how)
             self.process.wait(PATIENCE_S)
 

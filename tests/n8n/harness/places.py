@@ -1,4 +1,4 @@
-"""Where things are, and free ports."""
+"""Where things are, free ports, and what is left of a program that ran."""
 
 import socket
 from pathlib import Path
@@ -19,3 +19,9 @@ def free_port():
 def tail(path, lines=40):
     """The end of a log, for the message of a failure."""
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+
+def dying_with_me(*program):
+    """The program, killed by the kernel when the tests die: one left over would go on with the next run's
+    database."""
+    return ["setpriv", "--pdeathsig", "KILL", *program]

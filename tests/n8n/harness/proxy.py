@@ -1,4 +1,4 @@
-"""A proxy between n8n and PostgreSQL that loses what it is told to lose.
+"""A proxy between n8n and PostgreSQL that loses, or holds up, what it is told to.
 
 It reads just enough of the protocol to know a statement when it passes, and the end of its answer.
 """
@@ -14,7 +14,7 @@ from harness.places import free_port
 @dataclass
 class Rule:
     words: tuple
-    reaches_the_server: bool
+    does: str
     times: int
     hits: int = 0
 
@@ -36,11 +36,15 @@ class Proxy:
 
     def drop_answer(self, *words, times=1):
         """The next statement with all these words is executed and committed; its answer is lost."""
-        return self.add(Rule(words, True, times))
+        return self.add(Rule(words, "drop answer", times))
 
     def drop_statement(self, *words, times=1):
         """The next statement with all these words never reaches the server."""
-        return self.add(Rule(words, False, times))
+        return self.add(Rule(words, "drop statement", times))
+
+    def hold(self, *words, until):
+        """Statements with all these words wait until there are so many of them; then all go on."""
+        return self.add(Rule(words, "hold", until))
 
     def add(self, rule):
         self.rules.append(rule)
@@ -76,13 +80,16 @@ class Proxy:
             while True:
                 kind, data = await typed_message(client_in)
                 rule = self.rule_for(data) if kind in b"QP" else None
-                if rule and not rule.reaches_the_server:
+                does = rule.does if rule else None
+                if does == "drop statement":
                     return
-                if rule:
+                if does == "drop answer":
                     dropping.set()
+                while does == "hold" and rule.hits < rule.times:
+                    await asyncio.sleep(0.01)
                 server_out.write(data)
                 await server_out.drain()
-                if rule:
+                if does == "drop answer":
                     # The connection ends when the answer has come.
                     await asyncio.Event().wait()
 

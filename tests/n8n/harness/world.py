@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 from aiohttp import web
 
-from harness.places import STATE, free_port, tail
+from harness.places import STATE, dying_with_me, free_port, tail
 from harness.waiting import wait_until
 
 # --- the server ------------------------------------------------------------------------------
@@ -131,8 +131,8 @@ class World:
         self.log = STATE / "world.jsonl"
         self.output = STATE / "world.log"
         with open(self.output, "w", encoding="utf-8") as output:
-            self.process = subprocess.Popen([sys.executable, "-m", "harness.world", str(self.port), str(self.log)],
-                                            cwd=Path(__file__).parents[1], stdout=output, stderr=output)
+            program = dying_with_me(sys.executable, "-m", "harness.world", str(self.port), str(self.log))
+            self.process = subprocess.Popen(program, cwd=Path(__file__).parents[1], stdout=output, stderr=output)
         self.client = httpx.Client(base_url=self.url, trust_env=False)
         wait_until(self.is_there, "the world has begun")
 
