@@ -13,7 +13,7 @@ require_postgres
 source "$HOUSE/target/pg/env"
 
 # What takes minutes or a set-up of its own has a target of its own: make test-KIND.
-apart=(crash failover faults n8n package pooler)
+apart=(crash docker failover faults n8n package pooler)
 
 passed=0
 failed=0
