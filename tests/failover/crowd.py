@@ -1,5 +1,5 @@
-"""Many sessions that claim, confirm and release, write down what they were told, and go on where the
-server is now when theirs has died."""
+"""Many sessions that claim and confirm slots, and begin and finish keys, write down what they were told,
+and go on where the server is now when theirs has died."""
 
 import itertools
 import random
@@ -13,15 +13,16 @@ import psycopg
 from own_server import ask
 
 SESSIONS = 16
-# Requests for one slot, made one after the other by whoever is free, so that several are inside at once.
+# Requests for one slot, made one after the other by whoever is free, so that several are inside at once;
+# and as many for its key.
 REQUESTS_A_SLOT = 20
 
 
 class Told(NamedTuple):
     """An acknowledged answer."""
 
-    what: str        # claim or confirm
-    slot: str
+    what: str        # claim, confirm, begin or finish
+    slot: str        # or the key
     holder: str
     outcome: str
     token: int
@@ -55,23 +56,30 @@ class Crowd:
         session = None
         try:
             while not self.over.is_set():
-                slot = f"slot {next(self.requests) // REQUESTS_A_SLOT}"
-                holder = f"run {number}:{len(self.told)}:{rng.random()}"
-                session, claim = self.call(session, "claim", slot, holder,
-                                           "claim_slot(%s, %s, ttl => %s, call_id => %s)",
-                                           rng.choice(["40 ms", "1 h"]), holder)
-                if not claim or not claim["ok"]:
-                    continue
-                match rng.randrange(3):
-                    case 0:
-                        session, _ = self.call(session, "confirm", slot, holder, "confirm_slot(%s, %s, %s)", claim["token"])
-                    case 1:
-                        session, _ = self.call(session, "release", slot, holder, "release_slot(%s, %s, %s)", claim["token"])
+                request = next(self.requests)
+                holder = f"run {request}"
+                act = self.once if request % 2 else self.book
+                session = act(session, f"the {request // (2 * REQUESTS_A_SLOT)}th", holder, rng)
         except Exception as fault:
             self.faults.append(fault)
         finally:
             if session is not None:
                 session.close()
+
+    def book(self, session, slot, holder, rng):
+        session, claim = self.call(session, "claim", slot, holder, "claim_slot(%s, %s, ttl => %s, call_id => %s)",
+                                   rng.choice(["40 ms", "1 h"]), holder)
+        end = rng.choice(["confirm", "release", "leave"])
+        if claim and claim["ok"] and end != "leave":
+            session, _ = self.call(session, end, slot, holder, f"{end}_slot(%s, %s, %s)", claim["token"])
+        return session
+
+    def once(self, session, key, holder, rng):
+        session, begun = self.call(session, "begin", key, holder, "begin_key(%s, %s, lease => '1 h', call_id => %s)", holder)
+        if begun and begun["outcome"] == "run":
+            session, _ = self.call(session, "finish", key, holder, "finish_key(%s, %s, %s, result => %s)", begun["token"],
+                                   f'{{"by": "{holder}"}}')
+        return session
 
     def call(self, session, what, slot, holder, call, *rest):
         """Repeats the same call, as Retry On Fail does, until somebody has answered it."""
@@ -91,7 +99,8 @@ class Crowd:
                     return None, None
                 time.sleep(0.05)
                 continue
-            if answer["ok"] and what != "release":
+            # A key that somebody else has finished is ok too, and no claim.
+            if answer["ok"] and answer["outcome"] not in ("released", "already_released", "replay"):
                 self.told.append(Told(what, slot, holder, answer["outcome"], answer["token"], begun, time.monotonic()))
             return session, answer
 
@@ -100,16 +109,20 @@ class Crowd:
         assert not self.faults, self.faults
         with server.connect() as session:
             rows = session.execute("SELECT slot_id, token, holder, status FROM claims.slot_claims").fetchall()
-        found = {(slot, token): (holder, status) for slot, token, holder, status in rows}
+            keys = session.execute("SELECT key, token, holder, status FROM claims.keys").fetchall()
+        slots = {(slot, token): (holder, status) for slot, token, holder, status in rows}
+        keys = {(key, token): (holder, status) for key, token, holder, status in keys}
         broken = defaultdict(list)
         winners, owners, by_slot = defaultdict(set), {}, defaultdict(list)
         for told in self.told:
-            holder, status = found.get((told.slot, told.token), (None, None))
-            if holder != told.holder or (told.what == "confirm" and status != "booked"):
+            of_slot = told.what in ("claim", "confirm")
+            holder, status = (slots if of_slot else keys).get((told.slot, told.token), (None, None))
+            if holder != told.holder or status != {"confirm": "booked", "finish": "done"}.get(told.what, status):
                 broken["lost"].append(told)
-            if told.what == "confirm":
-                winners[told.slot].add(told.holder)
-            else:
+            # A key's lease outlives the test, so whoever was let in was the only one.
+            if told.what in ("confirm", "begin"):
+                winners[told.what, told.slot].add(told.holder)
+            if told.what == "claim":
                 by_slot[told.slot].append(told)
                 if owners.setdefault((told.slot, told.token), told.holder) != told.holder:
                     broken["one token for two"].append(told)
