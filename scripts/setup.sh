@@ -7,6 +7,7 @@
 #   scripts/setup.sh lint     for the checks as well
 #   scripts/setup.sh bench    for the bench as well
 #   scripts/setup.sh n8n      for the tests in n8n as well
+#   scripts/setup.sh pictures for the pictures of its workflows as well
 #   scripts/setup.sh python   for the tests that are written in Python
 #   scripts/setup.sh pooler   the same, and pgbouncer
 #   scripts/setup.sh package  for the tests of the packages: a Debian of its own, and rpm
@@ -64,7 +65,12 @@ missing_packages() {
         have redis-benchmark || echo redis-tools
         have valgrind || echo valgrind
     fi
-    if [[ $purpose == n8n ]]; then have npm || echo npm; fi
+    if [[ $purpose == n8n ]]; then
+        have npm || echo npm
+        have make || echo make
+        have g++ || echo g++
+    fi
+    if [[ $purpose == pictures ]]; then have chromium || echo chromium; fi
     if [[ $purpose == package ]]; then
         have mmdebstrap || echo mmdebstrap
         have rpm || echo rpm

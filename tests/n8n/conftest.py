@@ -5,9 +5,11 @@ import itertools
 import os
 import shutil
 
+import psycopg
 import pytest
 
 from harness import database
+from harness.model import Model
 from harness.n8n import N8n
 from harness.places import STATE
 from harness.proxy import Proxy
@@ -40,8 +42,15 @@ def whole_proxy(databases):
 
 
 @pytest.fixture(scope="session")
-def whole_n8n(databases, whole_world, whole_proxy):
-    n8n = N8n(whole_proxy.port, whole_world.url)
+def model():
+    model = Model()
+    yield model
+    model.stop()
+
+
+@pytest.fixture(scope="session")
+def whole_n8n(databases, whole_world, whole_proxy, model):
+    n8n = N8n(whole_proxy.port, whole_world.url, [model.credential])
     try:
         n8n.set_up()
         yield n8n
@@ -76,6 +85,13 @@ def claims(databases):
     yield claims
     claims.assert_sound()
     claims.close()
+
+
+@pytest.fixture(scope="session")
+def builder(databases):
+    """Runs a statement as the role that owns the database, as a person does before the first run."""
+    with psycopg.connect(dbname=database.CLAIMS, user=database.ROLE, autocommit=True) as connection:
+        yield connection.execute
 
 
 @pytest.fixture
