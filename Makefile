@@ -10,6 +10,7 @@ help:
 	@echo "make demo       twenty runs race for one slot, and one event is sent three times: without and with pg_claims"
 	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
 	@echo "make test-KIND  run one kind: a folder of tests/"
+	@echo "make test-crash SEED=1 MINUTES=10   kill the server for ten minutes, as that seed says"
 	@echo "make bench      measure it beside its rivals: half an hour (WORK='claim-new …' for some workloads)"
 	@echo "make bench-quick   the same in three minutes; bench-check: only whether the bench works"
 	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"

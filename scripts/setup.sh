@@ -10,6 +10,8 @@
 #   scripts/setup.sh pictures for the pictures of its workflows as well
 #   scripts/setup.sh python   for the tests that are written in Python
 #   scripts/setup.sh pooler   the same, and pgbouncer
+#   scripts/setup.sh crash    for the tests whose server has the wrong time: libfaketime
+#   scripts/setup.sh spin     for the model: spin
 #   scripts/setup.sh package  for the tests of the packages: a Debian of its own, and rpm
 source "$(dirname "$0")/common.sh"
 
@@ -75,11 +77,18 @@ missing_packages() {
         have mmdebstrap || echo mmdebstrap
         have rpm || echo rpm
     fi
+    if [[ $purpose == crash ]]; then have_libfaketime || echo libfaketime; fi
+    if [[ $purpose == spin ]]; then have spin || echo spin; fi
     # Debian puts it where only root looks.
     [[ $purpose != pooler || -x /usr/sbin/pgbouncer ]] || have pgbouncer || echo pgbouncer
     have_libclang || echo libclang-dev
     have gcc || have cc || echo gcc
     have pkg-config || echo pkg-config
+}
+
+have_libfaketime() {
+    compgen -G '/usr/lib/*/faketime/libfaketime.so.1' >/dev/null ||
+        compgen -G '/usr/lib64/faketime/libfaketime.so.1' >/dev/null
 }
 
 # bindgen, which reads PostgreSQL's headers for pgrx, opens libclang as a library.

@@ -59,7 +59,7 @@ tests_of() {
     if [[ -d $folder/sql || -d $folder/specs ]]; then
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
-        "$HOUSE/scripts/mutant.sh" && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
+        "$HOUSE/scripts/setup.sh" "$kind" && "$HOUSE/scripts/mutant.sh" && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
     elif compgen -G "$folder/test_*.py" >/dev/null; then
         "$HOUSE/scripts/pytest.sh" "$@"
     else
