@@ -76,6 +76,7 @@ def pg_regress(bouncer, kind, names):
          f"--bindir={Path(shutil.which('psql')).parent}", "--host=127.0.0.1", f"--port={bouncer.port}", "--user=postgres",
          f"--dbname={bouncer.database}", *names], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     differences = output / "regression.diffs"
+    print(f"\n{len(names)} files in {kind}")
     assert done.returncode == 0, done.stdout + (differences.read_text() if differences.exists() else "")
     assert f"All {len(names)} tests passed" in done.stdout, done.stdout
 
