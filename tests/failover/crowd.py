@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import psycopg
 
-from own_server import ask
+from own_server import ask, until
 
 SESSIONS = 16
 # Requests for one slot, made one after the other by whoever is free, so that several are inside at once;
@@ -50,6 +50,10 @@ class Crowd:
         self.over.set()
         for thread in self.threads:
             thread.join()
+
+    def until_told(self, more):
+        enough = len(self.told) + more
+        until(f"{more} answers", lambda: self.faults or len(self.told) >= enough)
 
     def work(self, number):
         rng = random.Random(self.seed + number)

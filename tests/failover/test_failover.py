@@ -10,7 +10,8 @@ from calls import CALLS, LOOKING, SETUP, WRITING
 from crowd import Crowd
 from own_server import ask, refusal, until
 
-SECONDS_BEFORE, SECONDS_AFTER = 4, 3
+# Answers that the crowd has got before the primary dies, and those that it gets afterwards.
+BEFORE, AFTER = 1_500, 800
 
 
 @pytest.fixture
@@ -43,21 +44,20 @@ def until_replayed(primary, standby):
             "SELECT pg_last_wal_replay_lsn() >= %s::pg_lsn", [written]).fetchone()[0])
 
 
-def failover_in_a_stampede(primary, standby, before_the_kill=lambda: None):
+def failover_in_a_stampede(primary, standby, before_the_kill=lambda crowd: None):
     """What a crowd was told before and after, and when the primary died."""
     seed = random.randrange(1 << 32)
     with Crowd(primary, seed) as crowd:
-        time.sleep(SECONDS_BEFORE)
-        before_the_kill()
+        crowd.until_told(BEFORE)
+        before_the_kill(crowd)
         primary.kill()
         died = time.monotonic()
         standby.promote()
         crowd.server = standby
-        time.sleep(SECONDS_AFTER)
+        crowd.until_told(AFTER)
     before = [told for told in crowd.told if told.ended < died]
     print(f"\nseed {seed}: {len(before)} acknowledged before, {len(crowd.told) - len(before)} after, {crowd.unanswered} without an answer;"
           f" {crowd.tally()}")
-    assert len(before) > 200 and len(crowd.told) - len(before) > 200, "the crowd was at work before and after"
     assert crowd.unanswered > 0, "the primary died in the middle of a call"
     standby.assert_sound()
     return crowd, before
@@ -71,12 +71,12 @@ def test_synchronous_no_acknowledged_claim_is_lost_and_nobody_wins_twice(pair):
 
 
 def test_asynchronous_the_last_moments_are_lost_and_nothing_before(pair):
-    """How much depends on how far the standby is behind. Here it gets nothing for the last tenths of a second."""
+    """How much depends on how far the standby is behind. Here it gets nothing of the last answers."""
     primary, standby = pair("local")
 
-    def fall_behind():
+    def fall_behind(crowd):
         primary.process("walsender").suspend()
-        time.sleep(0.3)
+        crowd.until_told(100)
 
     crowd, before = failover_in_a_stampede(primary, standby, fall_behind)
     lost = set(crowd.broken_promises(standby)["lost"])
@@ -84,7 +84,7 @@ def test_asynchronous_the_last_moments_are_lost_and_nothing_before(pair):
     first = min(told.ended for told in lost_before)
     last = max(told.ended for told in before)
     print(f"{len(lost_before)} of {len(before)} acknowledged answers are lost: those of the last {(last - first) * 1000:.0f} ms")
-    assert last - first < SECONDS_BEFORE, "what the standby had got is kept"
+    assert len(lost_before) < len(before) - BEFORE / 2, "what the standby had got is kept"
     # WAL is one sequence: what began after the first loss was acknowledged is lost as well.
     assert [told for told in before if told.begun > first and told not in lost] == []
     standby.never_crashed()
