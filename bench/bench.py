@@ -11,9 +11,6 @@ from measure import Time
 from server import Postgres
 from works import WORKS
 
-HERE = Path(__file__).resolve().parent
-HOUSE = HERE.parent
-
 
 @dataclass(frozen=True)
 class Plan:
@@ -26,6 +23,10 @@ class Plan:
         if self.level == "check":
             return (2,)
         return full if self.level == "full" or quick is None else quick
+
+    def works(self, names):
+        """The library takes minutes to build."""
+        return [name for name in names if self.level == "full" or name != "library"]
 
     def time(self, load):
         """Many clients take longer to warm up, on as many cores as there are."""
@@ -48,12 +49,12 @@ def main():
         sys.exit(f"no such workload: {', '.join(sorted(unknown))}; there are {', '.join(WORKS)}")
     options.results.mkdir(parents=True, exist_ok=True)
     with Postgres(options.root, options.place) as server:
-        facts = {"machine": machine.facts(), "settings": server.settings(), "plan": plan.level, "rounds": plan.rounds}
-        print(machine.sentence(facts))
-        for name in options.work or WORKS:
+        for name in options.work or plan.works(WORKS):
+            facts = {"machine": machine.facts(), "settings": server.settings(), "plan": plan.level, "rounds": plan.rounds}
             result = facts | WORKS[name](server, plan)
             report.save(result, options.results / f"{name}.json")
             report.show(result)
+    print(f"\n{machine.sentence(result)}.")
 
 
 def arguments():

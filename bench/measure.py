@@ -76,11 +76,7 @@ class Script:
             share = (self.count(db) - done) / len(ends) if self.counted else 1
         # With a number of transactions, their first seventh is the warm-up.
         begin = (ends - took).min() + time.warm_up if load.transactions is None else numpy.quantile(ends, 1 / 7)
-        kept = ends > begin
-        if not kept.any():
-            raise RuntimeError(f"{self.name} did nothing after its warm-up")
-        rate = kept.sum() / (ends.max() - begin) * share
-        return Result(rate, *numpy.percentile(took[kept], [50, 95, 99]) * 1000, wal_bytes)
+        return result(ends, took, begin, share, wal_bytes)
 
     def pgbench(self, server, load, time=None):
         """When each transaction ended, and how long it took, in seconds."""
@@ -101,6 +97,15 @@ class Script:
 
     def count(self, db):
         return int(db.execute(self.counted).fetchone()[0]) if self.counted else 0
+
+
+def result(ends, took, begin, share, wal_bytes):
+    """Of what ended after the warm-up, of which a share has done what was to be done."""
+    kept = ends > begin
+    if not kept.any():
+        raise RuntimeError("nothing was done after the warm-up")
+    rate = kept.sum() / (ends.max() - begin) * share
+    return Result(rate, *numpy.percentile(took[kept], [50, 95, 99]) * 1000, wal_bytes)
 
 
 def position(db):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import machine
 import plots
+from measure import Load
 
 HERE = Path(__file__).resolve().parent
 BEGIN, END = "<!-- results: written by scripts/bench.sh report -->", "<!-- end of results -->"
@@ -30,8 +31,7 @@ def show(result):
 
 
 def load(cell):
-    clients = f"{cell['clients']} client{'s' if cell['clients'] != 1 else ''}"
-    return f"{clients}, {cell['protocol']}, synchronous_commit {cell['synchronous_commit']}"
+    return str(Load(cell["clients"], cell["protocol"], cell["synchronous_commit"]))
 
 
 def wal(one):
@@ -64,7 +64,7 @@ def replace(readme, text):
 
 def headlines(results):
     """One load of each workload is enough there."""
-    usual = ("", load({"clients": 8, "protocol": "prepared", "synchronous_commit": "on"}))
+    usual = ("", str(Load(8)))
     rows = [[bar["what"], *cells_of(bar)] for result in results for bar in result.get("bars", [])
             if bar["load"] in usual and (bar["least"] or bar.get("most") or bar["reached"] is not None)]
     return f"{machine.sentence(results[0])}. With 8 clients where it is not said.\n\n{table(['work', 'value', 'wanted', ''], rows)}"
@@ -73,7 +73,7 @@ def headlines(results):
 def body(results, pictures):
     parts = [machine.sentence(results[0]) + ".\n"]
     times = sorted(result["machine"]["measured_at"] for result in results)
-    parts.append(f"Measured from {times[0]} to {times[-1]}. Settings: "
+    parts.append(f"Measured from {times[0]} on; the last workload began at {times[-1]}. Settings: "
                  + ", ".join(f"`{name} = {value}`" for name, value in results[0]["settings"].items()) + ".\n")
     parts.append("### The bars\n")
     parts.append("The value is the median of the ratios of each round, with the lowest and the highest round behind it.\n")

@@ -15,7 +15,7 @@ SETTINGS = {
     "fsync": "on",
     "full_page_writes": "on",
     "shared_buffers": "2GB",
-    "max_wal_size": "32GB",
+    "max_wal_size": "16GB",
     "min_wal_size": "2GB",
     "checkpoint_timeout": "1d",
     "max_connections": "100",

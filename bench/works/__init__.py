@@ -3,6 +3,7 @@
 from . import bookings, calls, claims, keys
 from .alternating import alternating
 from .instructions import instructions
+from .library import library
 from .memory import memory
 from .redis import redis
 from .sizes import churn, reap, sizes
@@ -17,6 +18,7 @@ WORKS = {
     "units": alternating(bookings.units),
     "periods": alternating(bookings.periods),
     "redis": redis,
+    "library": library,
     "sizes": sizes,
     "reap": reap,
     "churn": churn,

@@ -2,7 +2,7 @@
 
 from measure import Load, Script
 
-from . import claims
+from . import claims, keys
 from .alternating import Bar, Work
 
 BOOKING = claims.NEW + r"""
@@ -32,10 +32,7 @@ def booking(plan):
         FROM booked WHERE key = {key} AND status = 'pending' RETURNING key;
         """, counted="SELECT count(*) FROM rival.keys WHERE status = 'done'")
     # As they stand in a workflow: a node each.
-    four = Script("four copied statements", BOOKING + """
-        INSERT INTO rival.keys (key, holder, status, started_at) VALUES ({key}, {holder}, 'pending', now())
-        ON CONFLICT DO NOTHING RETURNING key;
-        """ + claims.COPIED + """
+    four = Script("four copied statements", BOOKING + keys.BARE + claims.COPIED + """
         UPDATE rival.slots SET status = 'booked', expires_at = NULL, result = '{{"event": "ev-1"}}'
         WHERE slot_id = {slot} AND holder = {holder} AND status = 'claimed' RETURNING slot_id;
         UPDATE rival.keys SET status = 'done', finished_at = now(), result = '{{"event": "ev-1"}}'

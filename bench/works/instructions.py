@@ -10,16 +10,11 @@ import subprocess
 
 from server import as_server
 
+from . import claims, keys
 from .alternating import fresh_database, sound
 
-CLAIM_COPIED = """
-    INSERT INTO rival.slots AS slot (slot_id, holder, status, claimed_at, expires_at)
-    VALUES ($1, $2, 'claimed', now(), now() + interval '5 minutes')
-    ON CONFLICT (slot_id) DO UPDATE SET holder = excluded.holder, status = excluded.status,
-        claimed_at = excluded.claimed_at, expires_at = excluded.expires_at
-    WHERE slot.status = 'released'
-    RETURNING slot.slot_id, slot.holder, slot.status, slot.claimed_at, slot.expires_at"""
-KEY_BARE = "INSERT INTO rival.keys (key, holder, status, started_at) VALUES ($1, $2, 'pending', now()) ON CONFLICT DO NOTHING RETURNING key"
+CLAIM_COPIED = claims.COPIED.format(slot="$1", holder="$2").strip().rstrip(";")
+KEY_BARE = keys.BARE.format(key="$1", holder="$2").strip().rstrip(";")
 
 # What is called with a name of its own each time ('new'), or with the one that is there ('taken').
 STATEMENTS = [

@@ -12,6 +12,10 @@ DONE = r"""
 \set key random(100000000000000001, 100000000000010000)
 \set holder random(1, 1000000)
 """
+BARE = """
+INSERT INTO rival.keys (key, holder, status, started_at) VALUES ({key}, {holder}, 'pending', now())
+ON CONFLICT DO NOTHING RETURNING key;
+"""
 FILL = """
 INSERT INTO claims.keys (key, status, holder, token, attempt, started_at, lease_expires_at, finished_at, finished_by, result)
 SELECT (100000000000000000 + n)::text, 'done', 'filler', 1, 1, now(), now(), now(), 'filler', '{"charge": "ch-1"}'
@@ -24,9 +28,7 @@ ANALYZE;
 
 def keys(plan):
     begin = Script("begin_key, new", NEW + "SELECT begin_key({key}, {holder});", counted="SELECT count(*) FROM claims.keys")
-    bare = Script("bare INSERT", NEW + """
-        INSERT INTO rival.keys (key, holder, status, started_at) VALUES ({key}, {holder}, 'pending', now())
-        ON CONFLICT DO NOTHING RETURNING key;""", counted="SELECT count(*) FROM rival.keys")
+    bare = Script("bare INSERT", NEW + BARE, counted="SELECT count(*) FROM rival.keys")
     replay = Script("begin_key, replay", DONE + "SELECT begin_key({key}, {holder});")
     noop = Script("noop", DONE + "SELECT rival.noop({key}, {holder});")
     cells, bars = [], []
