@@ -3,7 +3,7 @@
 
 export PG_CONFIG PG_MAJOR
 
-.PHONY: help demo test bench bench-quick bench-check server psql stop install lint build package setup
+.PHONY: help demo test test-matrix bench bench-quick bench-check server psql stop install lint build package setup
 .NOTPARALLEL:
 
 help:
@@ -11,6 +11,7 @@ help:
 	@echo "make test       run the tests (ONLY=regress NAMES='…' for some of them)"
 	@echo "make test-KIND  run one kind: a folder of tests/"
 	@echo "make test-crash SEED=1 MINUTES=10   kill the server for ten minutes, as that seed says"
+	@echo "make test-matrix   run those that meet PostgreSQL most closely on 15, 16, 17 and 18 (MAJORS='17 18' for some)"
 	@echo "make bench      measure it beside its rivals: half an hour (WORK='claim-new …' for some workloads)"
 	@echo "make bench-quick   the same in three minutes; bench-check: only whether the bench works"
 	@echo "make lint       rustfmt, clippy, cargo-deny, pgspot, shellcheck"
@@ -31,6 +32,10 @@ test: server
 # One kind of tests, a folder of tests/.
 test-%: server
 	@scripts/test.sh $* $(NAMES)
+
+# Gets each PostgreSQL that is not here, below target/.
+test-matrix: setup
+	@scripts/matrix.sh $(MAJORS)
 
 bench bench-quick bench-check: server
 	@scripts/setup.sh bench

@@ -6,14 +6,15 @@
 #
 # A folder of tests/ is run by what is in it: sql/ by pg_regress, specs/ by pg_isolation_regress,
 # Cargo.toml by cargo test, test_*.py by pytest, or else by its own program `run`, which speaks like
-# cargo test: `test result: ok. N passed; N failed`.
+# cargo test: `test result: ok. N passed; N failed`. For cargo a NAME is a file of tests, or a part of
+# a test's name.
 source "$(dirname "$0")/common.sh"
 require_postgres
 # shellcheck source=/dev/null
 source "$HOUSE/target/pg/env"
 
 # What takes minutes or a set-up of its own has a target of its own: make test-KIND.
-apart=(crash docker failover faults n8n package pooler)
+apart=(crash docker failover faults life n8n package pooler)
 
 passed=0
 failed=0
@@ -59,12 +60,28 @@ tests_of() {
     if [[ -d $folder/sql || -d $folder/specs ]]; then
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
-        "$HOUSE/scripts/setup.sh" "$kind" && "$HOUSE/scripts/mutant.sh" && cd "$folder" && RUST_BACKTRACE=0 cargo test --locked --no-fail-fast -- "${@:2}" 2>&1 | without_chatter
+        "$HOUSE/scripts/setup.sh" "$kind" && cd "$folder" && cargo_tests "${@:2}"
     elif compgen -G "$folder/test_*.py" >/dev/null; then
         "$HOUSE/scripts/pytest.sh" "$@"
     else
         "$folder/run" "${@:2}"
     fi
+}
+
+cargo_tests() {
+    local name files=() chosen=() parts=()
+    for name in "$@"; do
+        if [[ -f tests/$name.rs ]]; then
+            files+=("tests/$name.rs")
+            chosen+=(--test "$name")
+        else
+            parts+=("$name")
+        fi
+    done
+    [[ ${#files[@]} -gt 0 ]] || files=(tests/*.rs)
+    # Building the mutant takes longer than most files of tests, which do without.
+    if grep -q mutant "${files[@]}"; then "$HOUSE/scripts/mutant.sh" || return 1; fi
+    RUST_BACKTRACE=0 cargo test --locked --no-fail-fast "${chosen[@]}" -- "${parts[@]}" 2>&1 | without_chatter
 }
 
 without_chatter() {

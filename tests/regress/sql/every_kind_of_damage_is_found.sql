@@ -35,13 +35,14 @@ SELECT check_claims() ->> 'outcome' AS outcome;
 DELETE FROM claims.slot_claims;
 DELETE FROM claims.keys;
 
--- The guards gone.
+-- The guards gone. Since PostgreSQL 18 a NOT NULL is a constraint too ('n').
 DO $$
 DECLARE
   guard record;
 BEGIN
   FOR guard IN SELECT conrelid::regclass AS of_table, conname AS name FROM pg_constraint
-                WHERE conrelid IN ('claims.slot_claims'::regclass, 'claims.keys'::regclass) LOOP
+                WHERE contype <> 'n'
+                  AND conrelid IN ('claims.slot_claims'::regclass, 'claims.keys'::regclass) LOOP
     EXECUTE format('ALTER TABLE %s DROP CONSTRAINT %I', guard.of_table, guard.name);
   END LOOP;
   DROP INDEX claims.slot_claims_active_key;
