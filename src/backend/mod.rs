@@ -6,12 +6,14 @@
 //! | `lock`      | the transaction-level advisory lock, only ever tried                 |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
 //! | `server`    | what the server says of its other extensions                         |
+//! | `publisher` | whether another server fills the tables, by logical replication      |
 //! | `rights`    | whose rights a statement runs with, and under which settings         |
 //! | `tuple`     | the rows that a trigger is about                                     |
 //! | `value`     | SQL values in and out: identifiers of any type, jsonb, instants      |
 
 pub mod clock;
 pub mod lock;
+pub mod publisher;
 pub mod rights;
 pub mod server;
 pub mod statement;
@@ -30,4 +32,5 @@ pub fn init() {
     // SAFETY: the argument is a NUL-terminated literal. From here on
     // `SET pg_claims.lock_wiat` is an error instead of a silent new setting.
     unsafe { pgrx::pg_sys::MarkGUCPrefixReserved(c"pg_claims".as_ptr()) };
+    publisher::init();
 }
