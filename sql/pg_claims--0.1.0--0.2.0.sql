@@ -981,13 +981,18 @@ BEGIN
             EXECUTE pg_catalog.format('GRANT %s ON %s TO %s',
                 CASE WHEN member.is_function THEN 'EXECUTE' ELSE 'SELECT' END, member.name, grantee);
         END LOOP;
-        -- A grant made in a script counts as the extension's own, and pg_dump leaves it
-        -- out. Only the installing role gets its rights from CREATE EXTENSION.
+        -- A grant made in a script counts as the extension's own: pg_dump leaves it out, and
+        -- PostgreSQL 17 and later keep the role from being dropped even when it is revoked.
+        -- But only the installing role gets its rights from CREATE EXTENSION.
         UPDATE pg_catalog.pg_init_privs AS i
         SET initprivs = ARRAY(SELECT item FROM pg_catalog.unnest(i.initprivs) AS item
                               WHERE EXISTS (SELECT FROM pg_catalog.aclexplode(ARRAY[item]) AS acl
                                             WHERE acl.grantee IN (owner, installer)))
         WHERE i.classoid = member.classid AND i.objoid = member.objid;
+        DELETE FROM pg_catalog.pg_shdepend AS d
+        WHERE d.dbid = (SELECT oid FROM pg_catalog.pg_database WHERE datname = pg_catalog.current_database())
+          AND d.classid = member.classid AND d.objid = member.objid
+          AND d.deptype = 'i' AND d.refobjid NOT IN (owner, installer);
     END LOOP;
 END
 $$;

@@ -82,6 +82,11 @@ WITH property AS (
     SELECT m.type || ' ' || m.identity, 'initial acl', pg_temp.sorted(initprivs) || ' ' || privtype::text
     FROM member AS m JOIN pg_init_privs AS i ON m.classid = i.classoid AND m.objid = i.objoid
     UNION ALL
+    -- What keeps a role from being dropped.
+    SELECT m.type || ' ' || m.identity, 'role ' || s.deptype::text, s.refobjid::regrole::text
+    FROM member AS m JOIN pg_shdepend AS s ON m.classid = s.classid AND m.objid = s.objid
+    WHERE s.dbid = (SELECT oid FROM pg_database WHERE datname = current_database())
+    UNION ALL
     SELECT commented.subject, 'comment ' || objsubid, description
     FROM (SELECT classid, objid, type || ' ' || identity FROM member
           UNION SELECT 'pg_class'::regclass, oid, 'relation ' || identity FROM relation
