@@ -1,10 +1,7 @@
 """booking-errors: a run that fails leaves nothing behind that nobody looks at."""
 
+from harness.booking import booking, made
 from harness.waiting import wait_until
-
-
-def booking(event, slot):
-    return {"event_id": event, "slot": slot, "customer": "Ada"}
 
 
 def test_a_run_that_fails_after_the_booking_goes_into_review(n8n, world, claims, proxy, slot, event):
@@ -18,4 +15,4 @@ def test_a_run_that_fails_after_the_booking_goes_into_review(n8n, world, claims,
 
     again = n8n.post("book-slot", booking(event, slot))
     assert (again.status, again.outcome) == (200, "booked")
-    assert [again.body["booking"]] == world.made("calendar", "/bookings", slot=slot)
+    assert [again.body["booking"]] == made(world, slot)

@@ -2,6 +2,7 @@
 
 from contextlib import contextmanager
 
+from harness.booking import booking, made
 from harness.waiting import wait_until
 
 
@@ -12,10 +13,6 @@ def reconcile(n8n):
         yield
     finally:
         n8n.unpublish("reconcile")
-
-
-def booking(event, slot):
-    return {"event_id": event, "slot": slot, "customer": "Ada"}
 
 
 def test_what_timed_out_is_settled_as_the_calendar_says(n8n, world, claims, slot, event):
@@ -38,12 +35,12 @@ def test_what_timed_out_is_settled_as_the_calendar_says(n8n, world, claims, slot
     assert claims.key(f"{event}-booked")["outcome"] == "done"
     assert claims.slot(lost)["outcome"] == "free"
     assert claims.key(f"{event}-lost")["outcome"] == "failed"
-    assert len(world.made("calendar", "/bookings", slot=booked)) == 1
-    assert world.made("calendar", "/bookings", slot=lost) == []
+    assert len(made(world, booked)) == 1
+    assert made(world, lost) == []
 
     # Whoever asks again is told; what was not booked is booked now.
     answer = n8n.post("book-slot", booking(f"{event}-booked", booked))
     assert (answer.status, answer.outcome) == (200, "booked")
-    assert [answer.body["booking"]] == world.made("calendar", "/bookings", slot=booked)
+    assert [answer.body["booking"]] == made(world, booked)
     assert n8n.post("book-slot", booking(f"{event}-lost", lost)).outcome == "booked"
-    assert len(world.made("calendar", "/bookings", slot=lost)) == 1
+    assert len(made(world, lost)) == 1
