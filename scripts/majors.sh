@@ -8,9 +8,9 @@
 #
 # 15, 17 and 18 are those of Debian, with all the libraries they need, unpacked from its packages.
 # They are linked with a newer C library than this machine may have, so each program is told to load
-# the one beside it (by RPATH, not RUNPATH: that holds for the libraries of libraries too). 16 was in no release of Debian. It comes from a Python wheel, made to run from
-# any folder, and the contrib modules that the wheel lacks from an npm package of the same version;
-# there is no pg_cron for it.
+# the one beside it (by RPATH, not RUNPATH: that holds for the libraries of libraries too).
+# 16 was in no release of Debian. It comes from a Python wheel, made to run from any folder, and the
+# contrib modules that the wheel lacks from an npm package of the same version; there is no pg_cron.
 source "$(dirname "$0")/common.sh"
 
 declare -A RELEASES=([15]=bookworm [17]=trixie [18]=forky)
