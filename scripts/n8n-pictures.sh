@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# Makes n8n/pictures: of each workflow of n8n/ the canvas, as n8n's own editor shows it.
+#
+#   scripts/n8n-pictures.sh [WORKFLOW…]    of these, or of all
+source "$(dirname "$0")/common.sh"
+
+VENV=$TOOLS/n8n-pictures
+REQUIREMENTS=$HOUSE/tests/n8n/requirements.txt
+# playwright opens the editor in Debian's Chromium; pillow makes the pictures small.
+MORE=(playwright==1.65.2 pillow==13.0.0)
+
+main() {
+    "$HOUSE/scripts/n8n.sh"
+    "$HOUSE/scripts/setup.sh" pictures
+    install_playwright
+    "$HOUSE/scripts/server.sh" start
+    # shellcheck source=/dev/null
+    source "$HOUSE/target/pg/env"
+    cd "$HOUSE/tests/n8n"
+    PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m harness.pictures "$@"
+}
+
+install_playwright() {
+    local stamp
+    stamp=$(cat "$REQUIREMENTS"; echo "${MORE[*]}")
+    if [[ -f $VENV/stamp && $(<"$VENV/stamp") == "$stamp" ]]; then return; fi
+    say "installing playwright into target/tools/n8n-pictures"
+    rm -rf "$VENV"
+    python3 -m venv "$VENV"
+    "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$REQUIREMENTS" "${MORE[@]}"
+    echo "$stamp" >"$VENV/stamp"
+}
+
+main "$@"
