@@ -423,7 +423,8 @@ BEGIN
                     'ok', coalesce(entry.token = of_token, false), 'outcome',
                     CASE WHEN entry.key IS NULL THEN 'absent' WHEN entry.token <> of_token THEN 'lost'
                          WHEN entry.holder <> by_holder THEN 'not_holder' ELSE 'already_finished' END,
-                    'message', 'There is nothing to finish.', 'key', of_key, 'holder', by_holder);
+                    'message', 'There is nothing to finish.', 'key', of_key, 'holder', by_holder, 'token', entry.token,
+                    'status', entry.status, 'attempt', entry.attempt, 'started_at', entry.started_at, 'finished_at', entry.finished_at);
             END IF;
             now := clock_timestamp();
             UPDATE twin.keys SET status = outcome, finished_at = now, finished_by = by_holder, result = coalesce(with_result, 'null')

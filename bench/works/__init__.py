@@ -12,7 +12,7 @@ from .sizes import churn, reap, sizes
 WORKS = {
     "claim-new": alternating(claims.claim_new),
     "claim-taken": alternating(claims.claim_taken),
-    "calls": alternating(calls.calls),
+    "calls": calls.calls,
     "keys": alternating(keys.keys),
     "booking": alternating(bookings.booking),
     "units": alternating(bookings.units),

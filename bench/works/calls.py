@@ -4,7 +4,7 @@ compared is their work and not the disk's; by the median call, which other work 
 from measure import Load, Script
 
 from . import bookings, claims, keys
-from .alternating import Bar, Work
+from .alternating import Bar, Work, alternating, fresh_database
 
 ROWS = 10_000
 # One after the other, each once: the names that the fill below makes.
@@ -60,7 +60,38 @@ SAID = {
 }
 
 
-def calls(plan):
+# A day in the life of both, to show that the twins are twins.
+SAME = [
+    "claim_slot('a', 'h')", "claim_slot('a', 'h')", "claim_slot('a', 'o')", "check_slot('a')", "holds_slot('a', 'h', 1)",
+    "holds_slot('a', 'o', 1)", "extend_slot('a', 'h', 1, '1 hour')", "confirm_slot('a', 'h', 1, '{}')", "claim_slot('a', 'o')",
+    "cancel_slot('a', 'x', 1)", "claim_slot('a', 'o')", "release_slot('a', 'o', 2)", "check_slot('a')", "check_slot('never')",
+    "claim_slot('e', 'h', '1 ms')",
+    "claim_period('p', 'h', '2030-01-01T15:00Z', '2030-01-01T16:00Z')", "claim_period('p', 'o', '2030-01-01T15:30Z', '2030-01-01T16:30Z')",
+    "claim_period('p', 'o', '2030-01-01T16:00Z', '2030-01-01T16:30Z')",
+    "claim_units('two', 'h')", "claim_units('two', 'h')", "claim_units('two', 'o')", "claim_units('two', 'x')",
+    "begin_key('k', 'h')", "begin_key('k', 'o')", "check_key('k')", "finish_key('k', 'h', 1, '{\"a\": 1}')", "begin_key('k', 'o')",
+    "finish_key('k', 'h', 1)", "check_key('k')", "begin_key('f', 'h')", "finish_key('f', 'h', 1, NULL, 'failed')", "begin_key('f', 'o')",
+    # Over by now.
+    "claim_slot('e', 'o')",
+]
+
+
+def calls(server, plan):
+    fresh_database(server, "SELECT set_capacity('two', 2); INSERT INTO twin.pools SELECT * FROM claims.pools")
+    with server.connect("bench") as db:
+        for call in SAME:
+            ours, twin = (told(db.execute(f"SELECT {schema}.{call}").fetchone()[0]) for schema in ("public", "twin"))
+            if ours != twin:
+                raise RuntimeError(f"{call} answered {ours}, and its twin {twin}")
+    return alternating(pairs)(server, plan)
+
+
+def told(answer):
+    """What a workflow goes by."""
+    return {name: answer.get(name) for name in ("ok", "outcome", "token", "status")} if isinstance(answer, dict) else answer
+
+
+def pairs(plan):
     load = Load(1, "prepared", "off", plan.size(5000, 1000, 200))
     cells, bars = [], []
     for call, names, state, counted in CALLS:

@@ -15,6 +15,10 @@ from .alternating import fresh_database, sound
 
 CLAIM_COPIED = claims.COPIED.format(slot="$1", holder="$2").strip().rstrip(";")
 KEY_BARE = keys.BARE.format(key="$1", holder="$2").strip().rstrip(";")
+PERIOD_BARE = """
+    INSERT INTO rival.appointments (room, period, holder, status, claimed_at, expires_at)
+    VALUES ($1, tstzrange('2030-01-01T15:00Z', '2030-01-01T16:00Z'), $2, 'claimed', now(), now() + interval '5 minutes')
+    RETURNING room, period, holder, status, claimed_at, expires_at"""
 
 # What is called with a name of its own each time ('new'), or with the one that is there ('taken').
 STATEMENTS = [
@@ -28,11 +32,17 @@ STATEMENTS = [
     ("begin_key, new", "new", "SELECT begin_key($1, $2)"),
     ("begin_key, new: bare INSERT", "new", KEY_BARE),
     ("begin_key, replay", "taken", "SELECT begin_key($1, $2)"),
+    ("claim_period", "new", "SELECT claim_period($1, $2, '2030-01-01T15:00Z', '2030-01-01T16:00Z')"),
+    ("claim_period: bare INSERT", "new", PERIOD_BARE),
+    ("claim_units", "new", "SELECT claim_units('pool', $1, note => to_jsonb($2))"),
+    ("claim_units: bare UPDATE", "new", "UPDATE rival.stock SET n = n - 1 WHERE item = 'pool' AND n > 0 AND $1 <> $2 RETURNING n"),
 ]
 SETUP = """
     SELECT claim_slot('taken', 'winner', ttl => '1 day');
     SELECT twin.claim_slot('taken', 'winner', ttl => '1 day');
     INSERT INTO rival.slots VALUES ('taken', 'winner', 'claimed', now(), now() + interval '1 day');
+    SELECT set_capacity('pool', 1000000);
+    INSERT INTO rival.stock VALUES ('pool', 1000000);
     SELECT begin_key('taken', 'winner');
     SELECT finish_key('taken', 'winner', 1, '{"charge": "ch-1"}');
     CHECKPOINT
