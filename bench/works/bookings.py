@@ -47,10 +47,15 @@ def booking(plan):
     return Work("booking", "A whole booking", "Each table begins with 10,000 booked rows, and grows.", cells, bars, claims.FILL)
 
 
+# Each time another holder.
+BUYER = r"""
+\set holder random(100000000000000000, 999999999999999999)
+"""
+
+
 def units(plan):
-    holder = r"\set holder random(100000000000000000, 999999999999999999)" "\n"
-    ours = Script("claim_units", holder + "SELECT claim_units('pool', {holder});", counted="SELECT taken FROM claims.pools")
-    bare = Script("bare UPDATE", holder + "UPDATE rival.stock SET n = n - 1 WHERE item = 'pool' AND n > 0 RETURNING n;",
+    ours = Script("claim_units", BUYER + "SELECT claim_units('pool', {holder});", counted="SELECT taken FROM claims.pools")
+    bare = Script("bare UPDATE", BUYER + "UPDATE rival.stock SET n = n - 1 WHERE item = 'pool' AND n > 0 RETURNING n;",
                   counted="SELECT -n FROM rival.stock")
     cells, bars = [], []
     for clients in plan.clients(1, 8, 32, quick=(32,)):

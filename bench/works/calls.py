@@ -46,8 +46,7 @@ CALLS = [
     ("check_slot({slot})", ANY.format(name="slot"), CLAIMED, None),
     ("holds_slot({slot}, 'h', 1)", ANY.format(name="slot"), CLAIMED, None),
     (f"claim_period({{room}}, {{holder}}, {bookings.FROM}, {bookings.TO})", bookings.PERIOD, BOOKED, "count(*) FROM {schema}.slot_claims"),
-    ("claim_units('pool', {holder})", claims.NEW.replace("holder", "other").replace("slot", "holder"), BOOKED,
-     "sum(taken) FROM {schema}.pools"),
+    ("claim_units('pool', {holder})", bookings.BUYER, BOOKED, "sum(taken) FROM {schema}.pools"),
     ("begin_key({key}, {holder})", keys.NEW, DONE, "count(*) FROM {schema}.keys"),
     ("begin_key({key}, 'other')", ANY.format(name="key"), DONE, None),
     ("finish_key({key}, 'h', 1, '{{\"charge\": \"ch-1\"}}')", NEXT.format(name="key"), PENDING,
@@ -58,7 +57,6 @@ SAID = {
     "claim_slot({slot}, {holder})": "claim_slot, new", "claim_slot({slot}, 'other')": "claim_slot, taken",
     "begin_key({key}, {holder})": "begin_key, new", "begin_key({key}, 'other')": "begin_key, replay",
 }
-
 
 # A day in the life of both, to show that the twins are twins.
 SAME = [

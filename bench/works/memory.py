@@ -24,7 +24,7 @@ CALLS = [
 
 
 def memory(server, plan):
-    calls = plan.size(1_000_000, 50_000, 5_000)
+    calls = plan.size(1_000_000, 50_000, 20_000)
     fresh_database(server, "")
     session = Script("one session", "\\set i :i + 1\n\\set slot 100000000000000000 + :i\n" + "\n".join(CALLS))
     load = Load(1, "prepared", "off", calls // len(CALLS))
