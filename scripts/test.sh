@@ -5,9 +5,9 @@
 #   scripts/test.sh [KIND [NAME…]]
 #
 # A folder of tests/ is run by what is in it: sql/ by pg_regress, specs/ by pg_isolation_regress,
-# Cargo.toml by cargo test, test_*.py by pytest, or else by its own program `run`, which speaks like
-# cargo test: `test result: ok. N passed; N failed`. For cargo a NAME is a file of tests, or a part of
-# a test's name.
+# Cargo.toml by cargo test, by its own program `run`, or else by pytest. The latter two speak like cargo
+# test: `test result: ok. N passed; N failed`. For cargo a NAME is a file of tests, or a part of a test's
+# name.
 source "$(dirname "$0")/common.sh"
 require_postgres
 # shellcheck source=/dev/null
@@ -61,10 +61,10 @@ tests_of() {
         "$HOUSE/scripts/regress.sh" "$@"
     elif [[ -f $folder/Cargo.toml ]]; then
         "$HOUSE/scripts/setup.sh" "$kind" && cd "$folder" && cargo_tests "${@:2}"
-    elif compgen -G "$folder/test_*.py" >/dev/null; then
-        "$HOUSE/scripts/pytest.sh" "$@"
-    else
+    elif [[ -x $folder/run ]]; then
         "$folder/run" "${@:2}"
+    else
+        "$HOUSE/scripts/pytest.sh" "$@"
     fi
 }
 
