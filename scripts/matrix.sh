@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests that meet PostgreSQL most closely on each of its majors, and stops at the first that
 # fails: what the server says (regress), how sessions interleave (isolation), many sessions at once
-# (stampede), random sequences of calls beside a model, and pg_cron's runs of the reaper (scheduled).
+# (stampede), random sequences of calls beside a model, pg_cron's runs of the reaper (scheduled), and
+# where an update of the extension leads.
 #
 #   scripts/matrix.sh [MAJOR…]     15 16 17 18 without one
 source "$(dirname "$0")/common.sh"
@@ -33,7 +34,8 @@ on_one() {
     if [[ -e $PKGLIBDIR/pg_cron.so ]]; then race+=(scheduled); else say "there is no pg_cron for PostgreSQL $1 here"; fi
     "$HOUSE/scripts/build.sh" && "$HOUSE/scripts/server.sh" start &&
         "$HOUSE/scripts/test.sh" regress && "$HOUSE/scripts/test.sh" isolation &&
-        "$HOUSE/scripts/test.sh" race "${race[@]}" && "$HOUSE/scripts/server.sh" stop
+        "$HOUSE/scripts/test.sh" race "${race[@]}" && "$HOUSE/scripts/test.sh" upgrade short &&
+        "$HOUSE/scripts/server.sh" stop
 }
 
 main "$@"
