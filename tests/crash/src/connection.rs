@@ -13,7 +13,7 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::UnixStream;
 use tokio::task::AbortHandle;
 use tokio::time::timeout;
-use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::types::Type;
 use tokio_postgres::{Client, Config, Error, NoTls, Row};
 
 use crate::model::Answer;
@@ -56,8 +56,6 @@ pub enum Reply {
 /// Nothing waits without a bound; a restart of the server ends a call at once.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(60);
 
-pub type Params<'a> = &'a [(&'a (dyn ToSql + Sync), Type)];
-
 impl Connection {
     pub async fn open(database: &str, name: &str) -> Result<Self, Error> {
         let lose_answer = Arc::new(AtomicBool::new(false));
@@ -78,8 +76,8 @@ impl Connection {
         self.client.batch_execute(sql).await.unwrap_or_else(|e| panic!("{sql}: {}", told(&e)));
     }
 
-    /// One call, in one message to the server and its answer.
-    pub async fn call(&self, sql: &str, params: Params<'_>, fate: Fate) -> Reply {
+    /// One call with parameters that are texts, in one message to the server and its answer.
+    pub async fn call(&self, sql: &str, params: &[String], fate: Fate) -> Reply {
         // The instants are compared as numbers, in the server's own reading of them.
         let sql = format!(
             "SELECT answer, {} FROM {sql} AS answer",
@@ -94,7 +92,8 @@ impl Connection {
             Fate::HungUp { after_us } => Duration::from_micros(after_us),
             _ => ANSWERED_WITHIN,
         };
-        let rows = timeout(patience, self.client.query_typed(&sql, params)).await;
+        let params: Vec<_> = params.iter().map(|param| (param as _, Type::TEXT)).collect();
+        let rows = timeout(patience, self.client.query_typed(&sql, &params)).await;
         match (rows, fate) {
             (_, Fate::HungUp { .. }) => Reply::Nothing,
             (Err(_), _) => Reply::Raised(format!("nothing within {patience:?}")),

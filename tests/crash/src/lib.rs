@@ -5,6 +5,7 @@
 //!
 //! - `plan`: what the sixteen workers do in a round and what is done to the server meanwhile, from a seed
 //! - `server`: a server of our own, to kill, to stop, and to tell what time it is
+//! - `call`: a call, and how it is sent
 //! - `connection`: one connection, of which an answer can be lost
 //! - `round`: carries a plan out and records what was called and answered
 //! - [`model`]: what a call may be answered
@@ -16,6 +17,7 @@
 //! all. At the end of a round no backend of such a call is left, and the tables are read as one more
 //! call, whose answer has to be explained too.
 
+mod call;
 mod check;
 mod connection;
 mod ledger;

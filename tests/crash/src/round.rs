@@ -6,15 +6,14 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
-use serde_json::Value;
 use tokio::task::{JoinSet, spawn_blocking};
 use tokio::time::{sleep, timeout};
-use tokio_postgres::types::Type;
 
+use crate::call::{Call, word};
 use crate::check::{Event, History};
 use crate::connection::{Connection, Fate, Reply};
 use crate::ledger::Ledger;
-use crate::model::{Answer, Key, KeyCall, Op, Ret, Slot, SlotCall, Verdict};
+use crate::model::{Answer, Key, KeyCall, Op, Ret, Slot, SlotCall};
 use crate::plan::{Disturbance, Finish, KEYS, Pick, Plan, SLOTS, Settle, Step, WORKERS, What};
 use crate::server::{self, Server};
 use crate::tables::Tables;
@@ -151,13 +150,6 @@ pub async fn play(stage: &Arc<Stage>, number: u64, plan: Plan) -> Record {
     Record { calls, ..round.record.into_inner().unwrap() }
 }
 
-/// A call, with what is needed to send it.
-#[derive(Clone)]
-enum Call {
-    Slot { slot: usize, call: SlotCall, lease_ms: u64 },
-    Key { key: usize, call: KeyCall, lease_ms: u64 },
-}
-
 /// A call of this caller that may still be going on.
 struct GoingOn {
     caller: usize,
@@ -268,11 +260,12 @@ impl Worker {
         let connection = self.connection.as_ref()?;
         self.round.calls.fetch_add(1, Ordering::Relaxed);
         self.round.sent(self.caller, &call);
-        let reply = self.round.send(connection, &self.holder(), &call, fate).await;
-        match reply {
+        let (sql, params) = call.sql(&self.holder());
+        let params = [vec![self.round.subject(&call)], params].concat();
+        match connection.call(sql, &params, fate).await {
             Reply::Answer(answer) => self.answered(&call, answer),
             Reply::Raised(error) => {
-                let fault = Fault(format!("{call:?} raised {error}", call = name_of(&call)));
+                let fault = Fault(format!("{call:?} raised {error}"));
                 self.round.record.lock().unwrap().faults.push(fault);
                 self.round.over_unheard(self.caller, &call);
             }
@@ -294,11 +287,7 @@ impl Worker {
 
     fn answered(&self, call: &Call, answer: Answer) {
         let (round, caller) = (&self.round, self.caller);
-        let word = match call {
-            Call::Slot { call, .. } => word(call),
-            Call::Key { call, .. } => word(call),
-        };
-        round.count(&format!("{word} {}", answer.outcome));
+        round.count(&format!("{} {}", call.word(), answer.outcome));
         let granted = match answer.outcome.as_str() {
             "claimed" | "reclaimed" | "run" | "verify" => answer.token,
             _ => None,
@@ -328,13 +317,6 @@ impl Worker {
     }
 }
 
-fn name_of(call: &Call) -> String {
-    match call {
-        Call::Slot { call, .. } => format!("{call:?}"),
-        Call::Key { call, .. } => format!("{call:?}"),
-    }
-}
-
 impl Round {
     fn slot(&self, slot: usize) -> String {
         format!("{}slot{slot}", self.prefix)
@@ -348,131 +330,11 @@ impl Round {
         *self.record.lock().unwrap().counts.entry(what.to_owned()).or_default() += 1;
     }
 
-    async fn send(&self, connection: &Connection, me: &str, call: &Call, fate: Fate) -> Reply {
-        const TEXT: Type = Type::TEXT;
+    /// The name of the slot or key.
+    fn subject(&self, call: &Call) -> String {
         match call {
-            Call::Slot { slot, call, lease_ms } => {
-                let (slot, lease) = (self.slot(*slot), format!("{lease_ms} ms"));
-                match call {
-                    SlotCall::Claim { holder, call_id, review } => {
-                        let on_expiry = if *review { "review" } else { "release" };
-                        connection.call(
-                            "claim_slot($1, $2, ttl => $3::interval, on_expiry => $4, call_id => $5)",
-                            &[(&slot, TEXT), (holder, TEXT), (&lease, TEXT), (&on_expiry, TEXT), (call_id, TEXT)],
-                            fate,
-                        ).await
-                    }
-                    SlotCall::Confirm { holder, token } => {
-                        let params: [_; 3] =
-                            [(&slot as _, TEXT), (holder as _, TEXT), (token as _, Type::INT8)];
-                        connection.call("confirm_slot($1, $2, $3)", &params, fate).await
-                    }
-                    SlotCall::Release { holder, token, in_doubt } => {
-                        connection
-                            .call(
-                                "release_slot($1, $2, $3, in_doubt => $4)",
-                                &[
-                                    (&slot, TEXT),
-                                    (holder, TEXT),
-                                    (token, Type::INT8),
-                                    (in_doubt, Type::BOOL),
-                                ],
-                                fate,
-                            )
-                            .await
-                    }
-                    SlotCall::Extend { holder, token } => {
-                        connection
-                            .call(
-                                "extend_slot($1, $2, $3, $4::interval)",
-                                &[
-                                    (&slot, TEXT),
-                                    (holder, TEXT),
-                                    (token, Type::INT8),
-                                    (&lease, TEXT),
-                                ],
-                                fate,
-                            )
-                            .await
-                    }
-                    SlotCall::Cancel { token } => {
-                        connection
-                            .call(
-                                "cancel_slot($1, $2, $3)",
-                                &[(&slot, TEXT), (&me, TEXT), (token, Type::INT8)],
-                                fate,
-                            )
-                            .await
-                    }
-                    SlotCall::Resolve { holder, token, verdict } => {
-                        let verdict = match verdict {
-                            Verdict::Booked => "booked",
-                            Verdict::Released => "released",
-                        };
-                        connection
-                            .call(
-                                "resolve_slot($1, $2, $3, $4)",
-                                &[
-                                    (&slot, TEXT),
-                                    (holder, TEXT),
-                                    (token, Type::INT8),
-                                    (&verdict, TEXT),
-                                ],
-                                fate,
-                            )
-                            .await
-                    }
-                }
-            }
-            Call::Key { key, call, lease_ms } => {
-                let (key, lease) = (self.key(*key), format!("{lease_ms} ms"));
-                match call {
-                    KeyCall::Begin { holder, call_id } => {
-                        connection
-                            .call(
-                                "begin_key($1, $2, lease => $3::interval, call_id => $4)",
-                                &[(&key, TEXT), (holder, TEXT), (&lease, TEXT), (call_id, TEXT)],
-                                fate,
-                            )
-                            .await
-                    }
-                    KeyCall::Finish { holder, token, outcome, result } => {
-                        let result = Value::from(*result);
-                        connection
-                            .call(
-                                "finish_key($1, $2, $3, $4, $5)",
-                                &[
-                                    (&key, TEXT),
-                                    (holder, TEXT),
-                                    (token, Type::INT8),
-                                    (&result, Type::JSONB),
-                                    (outcome, TEXT),
-                                ],
-                                fate,
-                            )
-                            .await
-                    }
-                    KeyCall::Extend { holder, token } => {
-                        connection
-                            .call(
-                                "extend_key($1, $2, $3, $4::interval)",
-                                &[
-                                    (&key, TEXT),
-                                    (holder, TEXT),
-                                    (token, Type::INT8),
-                                    (&lease, TEXT),
-                                ],
-                                fate,
-                            )
-                            .await
-                    }
-                    KeyCall::Reset => {
-                        connection
-                            .call("reset_key($1, $2)", &[(&key, TEXT), (&me, TEXT)], fate)
-                            .await
-                    }
-                }
-            }
+            Call::Slot { slot, .. } => self.slot(*slot),
+            Call::Key { key, .. } => self.key(*key),
         }
     }
 
@@ -547,12 +409,6 @@ impl Round {
     }
 }
 
-/// The name of a call without its arguments.
-fn word(call: &impl std::fmt::Debug) -> String {
-    let told = format!("{call:?}");
-    told.split([' ', '{']).next().unwrap_or_default().to_lowercase()
-}
-
 /// Correctness must not depend on the reaper, either way.
 async fn reap(round: Arc<Round>) {
     let mut connection = None;
@@ -591,18 +447,19 @@ async fn disturb(round: Arc<Round>, disturbances: Vec<(usize, Disturbance)>) {
             Disturbance::Stop { share, for_ms, pick } => {
                 let processes = round.stage.server.lock().unwrap().processes();
                 let mut rng = fastrand::Rng::with_seed(pick);
-                let stopped: Vec<i32> = processes
-                    .iter()
-                    .map(|(pid, _)| *pid)
-                    .filter(|_| rng.u32(..6) < share)
-                    .collect();
+                let stopped: Vec<i32> =
+                    processes.into_iter().filter(|_| rng.u32(..6) < share).collect();
                 stopped.iter().for_each(|pid| server::signal(*pid, Signal::STOP));
                 sleep(Duration::from_millis(for_ms)).await;
                 stopped.iter().for_each(|pid| server::signal(*pid, Signal::CONT));
             }
             Disturbance::KillBackend { worker } => {
                 let pid = round.stage.pids[worker].load(Ordering::Relaxed);
-                server::signal(pid, Signal::KILL);
+                let processes = round.stage.server.lock().unwrap().processes();
+                // Since the last crash it may be the number of anybody's process.
+                if processes.contains(&pid) {
+                    server::signal(pid, Signal::KILL);
+                }
                 round.look_after_a_crash().await;
             }
             Disturbance::KillServer { all } => {

@@ -173,21 +173,17 @@ impl Server {
     }
 
     fn kill_all(&self) {
-        for (pid, _) in self.processes() {
+        for pid in self.processes() {
             signal(pid, Signal::KILL);
         }
     }
 
-    /// All of the server's processes, with what each calls itself.
-    pub fn processes(&self) -> Vec<(i32, String)> {
+    /// All of the server's processes: their working folder is its data.
+    pub fn processes(&self) -> Vec<i32> {
         let data = fs::canonicalize(self.data()).ok();
         let all = fs::read_dir("/proc").expect("/proc").flatten();
         all.filter(|entry| data.is_some() && fs::read_link(entry.path().join("cwd")).ok() == data)
-            .filter_map(|entry| {
-                let pid = entry.file_name().to_str()?.parse().ok()?;
-                let title = fs::read_to_string(entry.path().join("cmdline")).ok()?;
-                Some((pid, title.replace('\0', " ").trim().to_owned()))
-            })
+            .filter_map(|entry| entry.file_name().to_str()?.parse().ok())
             .collect()
     }
 
