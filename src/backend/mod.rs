@@ -5,7 +5,7 @@
 //! | `statement` | prepared statements through SPI, one cache per backend               |
 //! | `lock`      | the transaction-level advisory lock, only ever tried                 |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
-//! | `server`    | what the server says of its other extensions                         |
+//! | `server`    | what the server says of its other extensions, and of this one        |
 //! | `publisher` | whether another server fills the tables, by logical replication      |
 //! | `rights`    | whose rights a statement runs with, and under which settings         |
 //! | `tuple`     | the rows that a trigger is about                                     |

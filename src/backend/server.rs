@@ -1,4 +1,4 @@
-//! What the server says of its other extensions.
+//! What the server says of its other extensions, and of this one.
 
 use std::ffi::CStr;
 
@@ -20,5 +20,16 @@ pub fn setting(name: &CStr) -> Option<String> {
         }
         let value = pg_sys::GetConfigOption(name.as_ptr(), true, false);
         (!value.is_null()).then(|| text_of(value))
+    }
+}
+
+/// Whether the extension has this table. Between the installation of a new library and ALTER
+/// EXTENSION pg_claims UPDATE it is still an older version, without the tables that are new.
+pub fn has_table(name: &CStr) -> bool {
+    // SAFETY: two look-ups in the caches of the catalog, inside a transaction as every
+    // function call is; the names are NUL-terminated, and what is missing is InvalidOid.
+    unsafe {
+        let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
+        pg_sys::get_relname_relid(name.as_ptr(), schema) != pg_sys::Oid::INVALID
     }
 }

@@ -9,6 +9,7 @@ use super::image::Image;
 use super::writing::Author;
 use crate::backend::clock;
 use crate::backend::rights::as_owner;
+use crate::backend::server::has_table;
 use crate::backend::statement::Row;
 use crate::backend::value::{Instant, Json, Table};
 use crate::error::Refusal;
@@ -291,6 +292,9 @@ statement! {
 /// Deletes what nobody asks for any more: the history before `oldest`, and all about
 /// tables that are not there.
 pub fn purge(oldest: Instant) {
+    if !has_table(c"tracked_tables") {
+        return;
+    }
     PURGE_HISTORY.with(|purge| purge.run(&[oldest.into()]));
     PURGE_DROPPED.with(|purge| purge.run(&[]));
 }

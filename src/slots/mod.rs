@@ -345,17 +345,28 @@ fn read_claim(slot_id: &str, token: i64) -> Option<Claim> {
     READ_CLAIM.with(|read| read.first(&[slot_id.into(), token.into()], Claim::read))
 }
 
+macro_rules! append_where {
+    ($condition:literal) => {
+        concat!(
+            "INSERT INTO claims.slot_claims
+                 (slot_id, token, holder, status, claimed_at, expires_at, on_expiry,
+                  origin, call_id, note, result, reason, period, units)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
+                    CASE WHEN $13 IS NOT NULL THEN tstzrange($13, $14) END, $15
+             WHERE ",
+            $condition,
+            " ON CONFLICT DO NOTHING"
+        )
+    };
+}
+
 statement! {
     /// Only units can be claimed of a pool; the whole of it, or a period of all of it,
     /// inserts nothing.
-    APPEND =
-        "INSERT INTO claims.slot_claims
-             (slot_id, token, holder, status, claimed_at, expires_at, on_expiry,
-              origin, call_id, note, result, reason, period, units)
-         SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                CASE WHEN $13 IS NOT NULL THEN tstzrange($13, $14) END, $15
-         WHERE $15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $1)
-         ON CONFLICT DO NOTHING";
+    APPEND = append_where!(
+        "$15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $1)");
+
+    APPEND_WITHOUT_POOLS = append_where!("true");
 
     UNDO_APPEND = "DELETE FROM claims.slot_claims WHERE slot_id = $1 AND token = $2";
 }
@@ -366,7 +377,7 @@ statement! {
 fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
     let period = claim.extent.period;
     let appended = turn.write(
-        &APPEND,
+        if pool::are_known() { &APPEND } else { &APPEND_WITHOUT_POOLS },
         &[
             slot_id.into(),
             claim.token.into(),
