@@ -1,0 +1,157 @@
+"""A million texts, into every text argument of every function: an answer or an error that says what was wrong."""
+
+import os
+import random
+import threading
+import time
+
+import psutil
+
+from calls import SETUP
+from catalog import call, functions, let_in
+
+INPUTS = int(os.environ.get("INPUTS", 1_000_000))
+SEED = int(os.environ.get("SEED", random.randrange(1 << 32)))
+SESSIONS = 2
+BATCH = 400
+# How a text gets into an argument of each type, and whether every error is then the extension's own.
+WAYS = {
+    "text": (("$1", True),),
+    "anycompatible": (("$1", True),),
+    "text[]": (("ARRAY[$1]", True), ("ARRAY['plan', $1, NULL]", True)),
+    "jsonb": (
+        ("to_jsonb($1)", True), ("jsonb_build_array($1)", True), ("jsonb_build_object($1, $1)", True),
+        ("jsonb_build_object('ok', true, 'outcome', $1, $1, 1)", True), ("jsonb_build_array(jsonb_build_object('slot_id', $1, 'token', 1))", True),
+        ("jsonb_build_array(jsonb_build_object('slot_id', 'x', 'starts_at', $1, 'ends_at', $1, 'units', $1))", True), ("$1::jsonb", False),
+    ),
+}
+WORDS = (
+    "undefined", "null", "NaN", "[object Object]", "Infinity", "-infinity", "epoch", "now", "kept", "run", "numbers", "customers", "plan", "version", "id", "booked", "released",
+    "done", "failed", "rejected", "unknown", "release", "review", "year", "month", "forever", "all", "patches", "UTC", "Europe/Berlin", "INV-{yyyy}-{n:05}", "{n}", "{n:99999999999}",
+    "{", "}", "{{n}}", "{n:}", "2031-01-02T09:00Z", "2031-01-02T09:00:00+02:00", "294276-12-31T23:59:59Z", "4713-01-01 BC", "0000-00-00", "24:00", "-1", "0", "1", "9223372036854775808",
+    "1e400", "0x1f", "'", "\"", "\\", ";", "--", "/*", "$1", "%s", "{\"ok\": true}", "[]", "[{}]", "{\"slot_id\": 1}", "\u0000"[:0], "\u0001", "\t", "\n", "\u00a0", "\u200b",
+    "\u202e", "\ufeff", "\ufffd", "\ufffe", "\u0301", "\u00df", "\u0130", "\U0001f4c5", "\U0010ffff",
+)
+PREPARE = """
+    CREATE TEMP TABLE told (template text, state text, detail boolean, hint boolean, message text, input text, count bigint,
+                            UNIQUE (template, state, detail, hint));
+    CREATE FUNCTION pg_temp.attack(template text, inputs text[]) RETURNS void LANGUAGE plpgsql AS $function$
+    DECLARE
+        input text;
+        answer jsonb;
+        state text;
+        message text;
+        detail text;
+        hint text;
+    BEGIN
+        FOREACH input IN ARRAY inputs LOOP
+            BEGIN
+                state := 'answer';
+                EXECUTE template INTO STRICT answer USING input;
+                message := answer::text;
+                detail := CASE WHEN answer = 'true' OR answer = 'false' OR answer ? 'ok' AND answer ? 'outcome' AND answer ? 'message' THEN 'well formed' END;
+                hint := '';
+            EXCEPTION WHEN OTHERS THEN
+                GET STACKED DIAGNOSTICS state = RETURNED_SQLSTATE, message = MESSAGE_TEXT, detail = PG_EXCEPTION_DETAIL, hint = PG_EXCEPTION_HINT;
+            END;
+            INSERT INTO told AS t VALUES (template, state, detail <> '', hint <> '', message || ' ' || detail, input, 1)
+                ON CONFLICT ON CONSTRAINT told_template_state_detail_hint_key DO UPDATE SET count = t.count + 1;
+        END LOOP;
+    END
+    $function$
+"""
+
+
+def text(chance):
+    """A word, several run together, one with a few letters changed, or anything."""
+    kind = chance.random()
+    if kind < 0.3:
+        return chance.choice(WORDS)
+    if kind < 0.5:
+        return "".join(chance.choices(WORDS, k=chance.randint(2, 6)))
+    if kind < 0.8:
+        letters = list(chance.choice(WORDS))
+        for _ in range(chance.randint(1, 4)):
+            place = chance.randint(0, len(letters))
+            letters[place : place + chance.randint(0, 2)] = [letter(chance)] * chance.randint(0, 2)
+        return "".join(letters)
+    if kind < 0.99:
+        return "".join(letter(chance) for _ in range(chance.randint(0, 40)))
+    return letter(chance) * chance.choice((500, 501, 1000, 70_000))
+
+
+def letter(chance):
+    kind = chance.random()
+    if kind < 0.6:
+        return chr(chance.randint(0x20, 0x7E))
+    if kind < 0.7:
+        return chr(chance.randint(0x01, 0xFF))
+    code = chance.randint(0x100, 0x10FFFF)
+    return chr(code) if not 0xD800 <= code <= 0xDFFF else "\ufffd"
+
+
+def templates(session):
+    """Each text argument of each function, the others as usual."""
+    return [
+        (f"SELECT to_jsonb({call(function, **{argument.name: way})})", ours)
+        for function in functions(session)
+        if not function.name.startswith("claims.")
+        for argument in function.arguments
+        for way, ours in WAYS.get(argument.type, ())
+    ]
+
+
+def memory_of(session):
+    return psutil.Process(session.info.backend_pid).memory_full_info().uss
+
+
+def fuzz(server, number, results):
+    """One session's part. What it holds is looked at after a third, when every plan and cache is there, and at the end."""
+    chance = random.Random(f"{SEED} {number}")
+    with server.connect(user="mallory", work_mem="16MB") as session:
+        session.execute(PREPARE)
+        ways = templates(session)
+        rounds = max(3, INPUTS // SESSIONS // len(ways) // BATCH)
+        for turn in range(rounds):
+            for template, _ in ways:
+                session.execute("SELECT pg_temp.attack(%s, %s)", [template, [text(chance) for _ in range(BATCH)]])
+            if turn == rounds // 3:
+                third = memory_of(session)
+        results.append((session.execute("TABLE told").fetchall(), memory_of(session) - third))
+
+
+def test_a_million_texts_are_answered_or_refused_with_a_reason(servers):
+    print(f"\nSEED={SEED} INPUTS={INPUTS}")
+    server = servers("fuzz", autovacuum="on", log_min_error_statement="panic", log_min_messages="fatal")
+    with server.connect() as admin:
+        let_in(admin, "mallory")
+        admin.execute("SET ROLE mallory")
+        admin.execute(SETUP)
+        ours = dict(templates(admin))
+    postmaster = server.postmaster.pid
+    results = []
+    started = time.monotonic()
+    sessions = [threading.Thread(target=fuzz, args=(server, number, results)) for number in range(SESSIONS)]
+    for session in sessions:
+        session.start()
+    for session in sessions:
+        session.join()
+    assert len(results) == SESSIONS, "a session was cut off"
+    told = [row for rows, _ in results for row in rows]
+    inputs = sum(row[-1] for row in told)
+    states = sorted({row[1] for row in told})
+    print(f"{inputs} inputs, {len(ours)} ways in, {time.monotonic() - started:.0f} s; grown by {[grown for _, grown in results]} bytes; {' '.join(states)}")
+    assert inputs > INPUTS / 2
+    for template, state, detail, hint, message, given, _ in told:
+        where = f"{template} with {given[:100]!r}: {state} {message[:300]}"
+        assert state[:2] not in ("XX", "58", "42") or state == "42501", where
+        assert "panick" not in message and "backtrace" not in message and ".rs:" not in message, where
+        if state == "answer":
+            assert detail, f"not well formed: {where}"
+        elif ours[template]:
+            assert detail and hint, f"without a reason: {where}"
+    for _, grown in results:
+        assert grown < 4 << 20
+    assert server.postmaster.pid == postmaster and server.runs()
+    server.assert_sound()
+    server.never_crashed()
