@@ -14,7 +14,7 @@ require_postgres
 source "$HOUSE/target/pg/env"
 
 # What takes minutes or a set-up of its own has a target of its own: make test-KIND.
-apart=(crash docker failover faults life n8n package pooler)
+apart=(attack crash docker failover faults life n8n package pooler)
 
 passed=0
 failed=0

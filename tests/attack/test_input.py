@@ -87,4 +87,4 @@ def test_no_json_is_too_deep_or_too_large_for_an_answer(server, mallory, kind):
                 except psycopg.Error as error:
                     assert error.sqlstate[:2] in ("22", "54", "55", "42") and error.diag.message_detail and error.diag.message_hint, f"{statement}: {error}"
     assert tried >= 20
-    assert ask(mallory, "check_slot('kept')")["ok"] is not None
+    assert "ok" in ask(mallory, "check_slot('fenced')")
