@@ -27,5 +27,4 @@ def field(path, name):
 def sentence(result):
     machine, settings = result["machine"], result["settings"]
     return (f"PostgreSQL {settings['server_version'].split()[0]} on {machine['cores']} cores of {machine['processor']}, "
-            f"{machine['memory_gb']} GB, {machine['system']}, which it shares with other work and which is noisy "
-            f"(load {machine['load_before']} before it began)")
+            f"{machine['memory_gb']} GB, {machine['system']} (load {machine['load_before']} before it began)")
