@@ -98,7 +98,7 @@ check_pgspot() {
 check_shellcheck() {
     install_python_tools
     say "shellcheck"
-    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/{docker,package,spin,upgrade}/run docker/*.sh .ci/run
+    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/{docker,n8n,package,spin,upgrade}/run docker/*.sh .ci/run
 }
 
 main "$@"
