@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from harness.booking import made
 from harness.waiting import wait_until
 
 
@@ -18,16 +19,12 @@ def chat(event):
     return {"sessionId": event, "text": "A room, please."}
 
 
-def bookings(world, slot):
-    return world.made("calendar", "/bookings", slot=slot)
-
-
 def test_the_agent_calls_twice_in_one_message(n8n, world, claims, model, slot, event):
     call = {"slot": slot, "guest": "Ann"}
     model.says([call, call], "done")
     assert n8n.post("agent", chat(event)).status == 200
     assert len(model.tool_answers) == 2
-    [booking] = bookings(world, slot)
+    [booking] = made(world, slot)
     assert {"message": "The slot is booked.",
             "facts": {"booked": True, "outcome": "confirmed", "slot": slot, "guest": "Ann", "booking": booking["id"]}} in model.tool_answers
     [other] = [answer for answer in model.tool_answers if answer["facts"]["outcome"] != "confirmed"]
@@ -38,7 +35,7 @@ def test_the_agent_calls_again_after_the_answer(n8n, world, claims, model, slot,
     call = {"slot": slot, "guest": "Ann"}
     model.says([call], [call], "done")
     assert n8n.post("agent", chat(event)).status == 200
-    [booking] = bookings(world, slot)
+    [booking] = made(world, slot)
     facts = [answer["facts"] for answer in model.tool_answers]
     assert [(fact["booked"], fact["outcome"], fact["booking"]) for fact in facts] == [
         (True, "confirmed", booking["id"]), (True, "replay", booking["id"])]
@@ -52,14 +49,14 @@ def test_two_conversations_want_one_slot(n8n, world, claims, model, slot, event)
     world.open()
     assert [one.result().status for one in sent] == [200, 200]
     assert sorted(answer["facts"]["outcome"] for answer in model.tool_answers) == ["confirmed", "taken"]
-    assert len(bookings(world, slot)) == 1
+    assert len(made(world, slot)) == 1
 
 
 def test_another_guest_in_the_same_conversation(n8n, world, claims, model, slot, event):
     model.says([{"slot": slot, "guest": "Ann"}], [{"slot": slot, "guest": "Bob"}], "done")
     assert n8n.post("agent", chat(event)).status == 200
     assert [answer["facts"]["outcome"] for answer in model.tool_answers] == ["confirmed", "mismatch"]
-    assert [booking["customer"] for booking in bookings(world, slot)] == ["Ann"]
+    assert [booking["customer"] for booking in made(world, slot)] == ["Ann"]
 
 
 def test_refused_by_the_calendar(n8n, world, claims, model, slot, event):
@@ -74,7 +71,7 @@ def test_refused_by_the_calendar(n8n, world, claims, model, slot, event):
     model.says([call], "done")
     n8n.post("agent", chat(event))
     assert [answer["facts"]["outcome"] for answer in model.tool_answers] == ["confirmed"]
-    assert len(bookings(world, slot)) == 1
+    assert len(made(world, slot)) == 1
 
 
 def test_booked_but_the_answer_was_lost(n8n, world, claims, model, slot, event):
@@ -86,5 +83,5 @@ def test_booked_but_the_answer_was_lost(n8n, world, claims, model, slot, event):
     world.normal()
     model.says([call], "done")
     n8n.post("agent", chat(event))
-    [booking] = bookings(world, slot)
+    [booking] = made(world, slot)
     assert [(answer["facts"]["outcome"], answer["facts"]["booking"]) for answer in model.tool_answers] == [("confirmed", booking["id"])]

@@ -28,7 +28,6 @@ class Answer:
 
     status: int | None
     body: dict | None
-    headers: dict
     sent_at: float
     answered_at: float
 
@@ -158,11 +157,10 @@ class N8n:
             try:
                 response = client.post(f"/webhook/{path}", json=body)
             except httpx.TransportError:
-                return Answer(None, None, {}, sent_at, time.time())
+                return Answer(None, None, sent_at, time.time())
             answered_at = time.time()
         is_json = response.headers.get("content-type", "").startswith("application/json")
-        return Answer(response.status_code, response.json() if is_json and response.content else None,
-                      dict(response.headers), sent_at, answered_at)
+        return Answer(response.status_code, response.json() if is_json and response.content else None, sent_at, answered_at)
 
     # --- its API -----------------------------------------------------------------------------
 
