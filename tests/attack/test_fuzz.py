@@ -29,7 +29,7 @@ WORDS = (
     "undefined", "null", "NaN", "[object Object]", "Infinity", "-infinity", "epoch", "now", "kept", "run", "numbers", "customers", "plan", "version", "id", "booked", "released",
     "done", "failed", "rejected", "unknown", "release", "review", "year", "month", "forever", "all", "patches", "UTC", "Europe/Berlin", "INV-{yyyy}-{n:05}", "{n}", "{n:99999999999}",
     "{", "}", "{{n}}", "{n:}", "2031-01-02T09:00Z", "2031-01-02T09:00:00+02:00", "294276-12-31T23:59:59Z", "4713-01-01 BC", "0000-00-00", "24:00", "-1", "0", "1", "9223372036854775808",
-    "1e400", "0x1f", "'", "\"", "\\", ";", "--", "/*", "$1", "%s", "{\"ok\": true}", "[]", "[{}]", "{\"slot_id\": 1}", "\u0000"[:0], "\u0001", "\t", "\n", "\u00a0", "\u200b",
+    "1e400", "0x1f", "'", "\"", "\\", ";", "--", "/*", "$1", "%s", "{\"ok\": true}", "[]", "[{}]", "{\"slot_id\": 1}", "", "\u0001", "\t", "\n", "\u00a0", "\u200b",
     "\u202e", "\ufeff", "\ufffd", "\ufffe", "\u0301", "\u00df", "\u0130", "\U0001f4c5", "\U0010ffff",
 )
 TOLD = """
