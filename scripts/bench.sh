@@ -16,7 +16,8 @@ python=$TOOLS/bench/bin/python
 main() {
     local plan=${1:?usage: scripts/bench.sh full | quick | check | report [WORK…]} place
     shift
-    install_python
+    # psycopg: the set-up and the counts. matplotlib: the plots; its numpy: percentiles of the logs.
+    python_tools bench "$PSYCOPG" "$MATPLOTLIB"
     export PYTHONDONTWRITEBYTECODE=1
     if [[ $plan == report ]]; then
         "$python" "$HOUSE/bench/report.py"
@@ -28,17 +29,6 @@ main() {
     "$python" "$HOUSE/bench/bench.py" --plan "$plan" --root "${BENCH_ROOT:-$place/root}" \
         --place "$place/bench" --results "$results" ${ROUNDS:+--rounds "$ROUNDS"} "$@"
     [[ $plan != full ]] || "$python" "$HOUSE/bench/report.py"
-}
-
-# psycopg: the set-up and the counts. matplotlib: the plots; its numpy: percentiles of the logs.
-install_python() {
-    local stamp=$TOOLS/bench.stamp
-    if [[ -f $stamp && $(<"$stamp") == "$PSYCOPG $MATPLOTLIB" ]]; then return; fi
-    say "installing $PSYCOPG and $MATPLOTLIB into target/tools"
-    rm -rf "$TOOLS/bench"
-    python3 -m venv "$TOOLS/bench"
-    "$TOOLS/bench/bin/pip" install --quiet --disable-pip-version-check "$PSYCOPG" "$MATPLOTLIB"
-    echo "$PSYCOPG $MATPLOTLIB" >"$stamp"
 }
 
 main "$@"

@@ -130,3 +130,16 @@ cargo_install() {
     CARGO_PROFILE_RELEASE_OPT_LEVEL=1 CARGO_PROFILE_RELEASE_LTO=off \
         cargo install --quiet --locked --root "$TOOLS" "$@"
 }
+
+# Makes target/tools/NAME a Python of its own with these packages; anew when the list has changed.
+python_tools() {
+    local venv=$TOOLS/$1 packages=${*:2}
+    if [[ -f $venv.stamp && $(<"$venv.stamp") == "$packages" ]]; then return; fi
+    python3 -c 'import ensurepip, venv' 2>/dev/null ||
+        die "python3 cannot make a virtual environment here" "on Debian and Ubuntu: apt-get install python3-venv"
+    say "installing $packages into target/tools"
+    rm -rf "$venv"
+    python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir "${@:2}"
+    echo "$packages" >"$venv.stamp"
+}

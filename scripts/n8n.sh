@@ -5,7 +5,6 @@
 source "$(dirname "$0")/common.sh"
 
 INSTALL=$HOUSE/target/n8n
-VENV=$TOOLS/n8n
 PACKAGES=$HOUSE/tests/n8n/package.json
 REQUIREMENTS=$HOUSE/tests/n8n/requirements.txt
 
@@ -16,7 +15,8 @@ main() {
     flock 9
     install_n8n
     build_sqlite
-    install_pytest
+    mapfile -t packages < <(grep -v '^#' "$REQUIREMENTS")
+    python_tools n8n "${packages[@]}"
 }
 
 # Without the packages' own scripts: they compile what n8n does without.
@@ -44,15 +44,6 @@ build_sqlite() {
         tail -n 40 "$INSTALL/sqlite.log" >&2
         die "sqlite3 could not be built"
     }
-}
-
-install_pytest() {
-    if cmp -s "$REQUIREMENTS" "$VENV/stamp"; then return; fi
-    say "installing pytest into target/tools/n8n"
-    rm -rf "$VENV"
-    python3 -m venv "$VENV"
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check --no-cache-dir -r "$REQUIREMENTS"
-    cp "$REQUIREMENTS" "$VENV/stamp"
 }
 
 main

