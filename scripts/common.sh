@@ -135,8 +135,7 @@ cargo_install() {
 python_tools() {
     local venv=$TOOLS/$1 packages=${*:2}
     if [[ -f $venv.stamp && $(<"$venv.stamp") == "$packages" ]]; then return; fi
-    python3 -c 'import ensurepip, venv' 2>/dev/null ||
-        die "python3 cannot make a virtual environment here" "on Debian and Ubuntu: apt-get install python3-venv"
+    python3 -c 'import ensurepip, venv' 2>/dev/null || "$HOUSE/scripts/setup.sh" python >&2
     say "installing $packages into target/tools"
     rm -rf "$venv"
     python3 -m venv "$venv"
