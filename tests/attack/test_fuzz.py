@@ -133,13 +133,12 @@ def fuzz(server, number, results):
 
 def test_a_million_texts_are_answered_or_refused_with_a_reason(servers):
     print(f"\nSEED={SEED} INPUTS={INPUTS}")
-    server = servers("fuzz", autovacuum="on", log_min_error_statement="panic", log_min_messages="fatal")
+    server = servers("fuzz", autovacuum="on", log_min_error_statement="panic", log_min_messages="log")
     with server.connect() as admin:
         let_in(admin, "mallory")
         admin.execute("SET ROLE mallory")
         admin.execute(SETUP)
         ours = dict(templates(admin))
-    postmaster = server.postmaster.pid
     results = []
     started = time.monotonic()
     sessions = [threading.Thread(target=fuzz, args=(server, number, results)) for number in range(SESSIONS)]
@@ -163,6 +162,6 @@ def test_a_million_texts_are_answered_or_refused_with_a_reason(servers):
             assert detail and hint, f"without a reason: {where}"
     for _, grown in results:
         assert grown < 8 << 20
-    assert server.postmaster.pid == postmaster and server.runs()
+    assert server.runs()
     server.assert_sound()
     server.never_crashed()

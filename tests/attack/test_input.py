@@ -20,7 +20,7 @@ REFUSED = ("", " ", " a", "a ", "\u00a0a", "a\tb", "a\nb", "\r", "\x01", "\x7f",
 
 @pytest.fixture
 def server(servers):
-    server = servers("attack", log_min_messages="panic")
+    server = servers("attack", log_min_messages="log")
     with server.connect() as admin:
         let_in(admin, "mallory")
     yield server
