@@ -51,7 +51,7 @@ SELECT 'event ' || n, 'pending', 'h', 1, 1, now() - interval '41 days', now() - 
 SELECT answer - ARRAY['took_ms', 'message'] AS answer FROM reap_stale_claims() AS answer;
 UPDATE claims.reaper_runs SET started_at = started_at - interval '1 hour';
 SELECT answer - ARRAY['took_ms', 'message'] AS answer FROM reap_stale_claims() AS answer;
-SELECT split_part(slot_id, ' ', 1) AS kind, token, status, count(*) FROM claims.slot_claims GROUP BY 1, 2, 3 ORDER BY 1, 2;
+SELECT split_part(slot_id, ' ', 1) AS kind, token, status, count(*) FROM claims.slot_claims GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;
 SELECT status, count(*) FROM claims.keys GROUP BY 1;
 
 -- The runs themselves are kept as long as all the rest.
