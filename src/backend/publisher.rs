@@ -5,6 +5,8 @@ use std::ffi::CStr;
 
 use pgrx::pg_sys;
 
+use super::server::table_oid;
+
 /// Enough to tell: nobody replicates the other tables without one of these.
 const TABLES: [&CStr; 6] =
     [c"slot_claims", c"pools", c"keys", c"series", c"numbers", c"row_fields"];
@@ -45,15 +47,13 @@ pub fn fills_our_tables() -> bool {
 }
 
 fn is_filled(table: &CStr) -> bool {
-    // SAFETY: look-ups in the caches of the catalog, inside a transaction as every function
-    // call is; the names are NUL-terminated, and the list is given back.
+    // SAFETY: a look-up in the cache of the catalog, inside a transaction as every function
+    // call is; the list is given back.
     unsafe {
-        let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
-        let table = pg_sys::get_relname_relid(table.as_ptr(), schema);
         let subscriptions = pg_sys::SearchSysCacheList(
             pg_sys::SysCacheIdentifier::SUBSCRIPTIONRELMAP as _,
             1,
-            table.into(),
+            table_oid(table).into(),
             pg_sys::Datum::null(),
             pg_sys::Datum::null(),
         );

@@ -23,13 +23,18 @@ pub fn setting(name: &CStr) -> Option<String> {
     }
 }
 
-/// Whether the extension has this table. Between the installation of a new library and ALTER
-/// EXTENSION pg_claims UPDATE it is still an older version, without the tables that are new.
-pub fn has_table(name: &CStr) -> bool {
+/// The table of the extension, or InvalidOid. Between the installation of a new library and
+/// ALTER EXTENSION pg_claims UPDATE it is still an older version, without the tables that
+/// are new.
+pub fn table_oid(name: &CStr) -> pg_sys::Oid {
     // SAFETY: two look-ups in the caches of the catalog, inside a transaction as every
     // function call is; the names are NUL-terminated, and what is missing is InvalidOid.
     unsafe {
         let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
-        pg_sys::get_relname_relid(name.as_ptr(), schema) != pg_sys::Oid::INVALID
+        pg_sys::get_relname_relid(name.as_ptr(), schema)
     }
+}
+
+pub fn has_table(name: &CStr) -> bool {
+    table_oid(name) != pg_sys::Oid::INVALID
 }
