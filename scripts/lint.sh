@@ -88,7 +88,7 @@ check_pgspot() {
 check_shellcheck() {
     python_tools python "$PGSPOT" "$SHELLCHECK"
     say "shellcheck"
-    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/{docker,n8n,package,spin,upgrade}/run docker/*.sh .ci/run
+    "$TOOLS/python/bin/shellcheck" --external-sources --source-path=SCRIPTDIR scripts/*.sh tests/*.sh tests/{docker,n8n,package,spin,upgrade}/run docker/*.sh .ci/run
 }
 
 main "$@"
