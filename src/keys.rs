@@ -7,13 +7,14 @@
 //! A pending key is never freed by time. When its lease is over, its outcome is unknown,
 //! and the next caller is told to find out (`verify`); only evidence resolves it.
 
-use pgrx::datum::Interval;
+use pgrx::datum::{DatumWithOid, Interval};
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::statement::Row;
+use crate::backend::table::{Table, Unfit};
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input::{self, BegunKey};
@@ -302,6 +303,25 @@ impl Entry {
         }
     }
 
+    /// All but the key, in the order in which they are read.
+    fn columns(&self) -> [DatumWithOid<'_>; 13] {
+        [
+            self.status.word().into(),
+            self.holder.as_deref().into(),
+            self.token.into(),
+            self.attempt.into(),
+            self.verifying.into(),
+            self.fingerprint.clone().into(),
+            self.started_at.into(),
+            self.lease_expires_at.into(),
+            self.finished_at.into(),
+            self.finished_by.as_deref().into(),
+            self.reason.as_deref().into(),
+            self.call_id.as_deref().into(),
+            self.result.clone().into(),
+        ]
+    }
+
     fn lease_runs(&self, now: Instant) -> bool {
         self.status == Status::Pending && self.lease_expires_at > now
     }
@@ -331,8 +351,9 @@ statement! {
 
     CREATE =
         "INSERT INTO claims.keys
-             (key, status, holder, token, attempt, fingerprint, started_at, lease_expires_at, call_id)
-         VALUES ($1, 'pending', $2, 1, 1, $3, $4, $5, $6)
+             (status, holder, token, attempt, verifying, fingerprint, started_at,
+              lease_expires_at, finished_at, finished_by, reason, call_id, result, key)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)
          ON CONFLICT DO NOTHING";
 
     /// As with slots: the row is taken without waiting for it, and is changed only if it
@@ -340,45 +361,55 @@ statement! {
     /// which is extended under one token.
     CHANGE =
         "UPDATE claims.keys
-         SET status = $5, holder = $6, token = $7, attempt = $8, verifying = $9,
-             fingerprint = $10, started_at = $11, lease_expires_at = $12, finished_at = $13,
-             finished_by = $14, reason = $15, call_id = $16, result = $17
+         SET status = $1, holder = $2, token = $3, attempt = $4, verifying = $5,
+             fingerprint = $6, started_at = $7, lease_expires_at = $8, finished_at = $9,
+             finished_by = $10, reason = $11, call_id = $12, result = $13
          WHERE key = (SELECT key FROM claims.keys
-                      WHERE key = $1 AND token = $2 AND status = $3 AND lease_expires_at = $4
+                      WHERE key = $14 AND token = $15 AND status = $16
+                        AND lease_expires_at = $17
                       FOR NO KEY UPDATE SKIP LOCKED)
-           AND token = $2 AND status = $3 AND lease_expires_at = $4";
+           AND token = $15 AND status = $16 AND lease_expires_at = $17";
+}
+
+thread_local! {
+    /// The columns in the order of [`READ`], and the key's name.
+    static KEYS: Table = const {
+        Table::new(c"keys", c"keys_pkey", &[
+            c"status", c"holder", c"token", c"attempt", c"verifying", c"fingerprint",
+            c"started_at", c"lease_expires_at", c"finished_at", c"finished_by", c"reason",
+            c"call_id", c"result", c"key",
+        ])
+    };
 }
 
 fn read_key(key: &str) -> Option<Entry> {
-    READ.with(|read| read.first(&[key.into()], Entry::read))
+    let args = [key.into()];
+    KEYS.with(|keys| keys.last(&args, Entry::read))
+        .unwrap_or_else(|Unfit| READ.with(|read| read.first(&args, Entry::read)))
 }
 
 /// Changes a key, provided that it is as it was read. False: it is not, or somebody holds
 /// its row; nothing was written.
 #[must_use]
 fn change(turn: &mut Turn, key: &str, from: &Entry, to: &Entry) -> bool {
-    let changed = turn.write(
-        &CHANGE,
-        &[
-            key.into(),
-            from.token.into(),
-            from.status.word().into(),
-            from.lease_expires_at.into(),
-            to.status.word().into(),
-            to.holder.as_deref().into(),
-            to.token.into(),
-            to.attempt.into(),
-            to.verifying.into(),
-            to.fingerprint.clone().into(),
-            to.started_at.into(),
-            to.lease_expires_at.into(),
-            to.finished_at.into(),
-            to.finished_by.as_deref().into(),
-            to.reason.as_deref().into(),
-            to.call_id.as_deref().into(),
-            to.result.clone().into(),
-        ],
-    );
+    let is_as_read = |row: &Row| {
+        (row.must::<&str>(1), row.must(3), row.must(8))
+            == (from.status.word(), from.token, from.lease_expires_at)
+    };
+    let values = |_: &Row| (1..).zip(to.columns()).collect();
+    let changed = match KEYS.with(|keys| keys.change(&[key.into()], is_as_read, values)) {
+        Ok(changed) => turn.wrote(changed),
+        Err(Unfit) => {
+            let mut args = Vec::from(to.columns());
+            args.extend([
+                key.into(),
+                from.token.into(),
+                from.status.word().into(),
+                from.lease_expires_at.into(),
+            ]);
+            turn.write(&CHANGE, &args)
+        }
+    };
     if changed && (from.status, from.token) != (to.status, to.token) {
         turn.tell(news(key, to.token, to.holder.as_deref(), to.status));
     }
@@ -510,17 +541,12 @@ impl Wanted {
     }
 
     fn create(&self, turn: &mut Turn, entry: &Entry) -> bool {
-        let created = turn.write(
-            &CREATE,
-            &[
-                self.key.as_str().into(),
-                self.holder.as_str().into(),
-                self.fingerprint.clone().into(),
-                entry.started_at.into(),
-                entry.lease_expires_at.into(),
-                self.call_id.as_deref().into(),
-            ],
-        );
+        let mut row = Vec::from(entry.columns());
+        row.push(self.key.as_str().into());
+        let created = match KEYS.with(|keys| keys.insert(&row)) {
+            Ok(inserted) => turn.wrote(inserted),
+            Err(Unfit) => turn.write(&CREATE, &row),
+        };
         if created {
             turn.tell(news(&self.key, entry.token, Some(&self.holder), entry.status));
         }

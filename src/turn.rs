@@ -43,6 +43,12 @@ impl Turn {
         changed == 1
     }
 
+    /// The same for a row that was written without a statement.
+    pub fn wrote(&mut self, written: bool) -> bool {
+        self.wrote |= written;
+        written
+    }
+
     /// The same for a statement about a user's own table, which answers the row that it
     /// wrote.
     pub fn write_with<T>(&mut self, write: impl FnOnce() -> Option<T>) -> Option<T> {

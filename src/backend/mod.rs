@@ -3,6 +3,7 @@
 //! | module      | what it wraps                                                        |
 //! |-------------|----------------------------------------------------------------------|
 //! | `statement` | prepared statements through SPI, one cache per backend               |
+//! | `table`     | one row of the extension's own tables, without a statement            |
 //! | `lock`      | the transaction-level advisory lock, only ever tried                 |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
 //! | `server`    | what the server says of its other extensions, and of this one        |
@@ -17,6 +18,7 @@ pub mod publisher;
 pub mod rights;
 pub mod server;
 pub mod statement;
+pub mod table;
 pub mod tuple;
 pub mod value;
 

@@ -17,6 +17,7 @@ use pgrx::datum::DatumWithOid;
 use pgrx::pg_sys::panic::{CaughtError, ErrorReport, ErrorReportable};
 use pgrx::{FromDatum, PgSqlErrorCode, PgTryBuilder, pg_sys};
 
+use super::table::Column;
 use super::tuple::datum_to_json;
 use crate::error::Refusal;
 
@@ -39,32 +40,50 @@ macro_rules! statement {
 }
 
 /// A row of a result, readable only while the statement's result is alive.
-pub struct Row {
-    tuple: pg_sys::HeapTuple,
-    shape: pg_sys::TupleDesc,
+pub struct Row(Source);
+
+enum Source {
+    Result { tuple: pg_sys::HeapTuple, shape: pg_sys::TupleDesc },
+    Slot { slot: *mut pg_sys::TupleTableSlot, columns: *const [Column] },
 }
 
 impl Row {
+    /// The row in a slot: readable until the slot is cleared.
+    pub(super) fn of_slot(slot: *mut pg_sys::TupleTableSlot, columns: &[Column]) -> Self {
+        Self(Source::Slot { slot, columns: ptr::from_ref(columns) })
+    }
+
     /// The value of column `number` (from 1), `None` for NULL.
     pub fn get<T: FromDatum>(&self, number: i32) -> Option<T> {
+        let (value, is_null, type_oid) = self.value(number);
+        // SAFETY: the datum is of that type.
+        unsafe { T::from_polymorphic_datum(value, is_null, type_oid) }
+    }
+
+    fn value(&self, number: i32) -> (pg_sys::Datum, bool, pg_sys::Oid) {
         let mut is_null = true;
         // SAFETY: tuple and descriptor belong to the live result that `Statement::rows`
-        // is walking; a column number out of range gives NULL.
+        // is walking, and a column number out of range gives NULL; a slot has been filled
+        // as far as its columns go.
         unsafe {
-            let value = pg_sys::SPI_getbinval(self.tuple, self.shape, number, &mut is_null);
-            T::from_polymorphic_datum(value, is_null, pg_sys::SPI_gettypeid(self.shape, number))
+            match self.0 {
+                Source::Result { tuple, shape } => {
+                    let value = pg_sys::SPI_getbinval(tuple, shape, number, &mut is_null);
+                    (value, is_null, pg_sys::SPI_gettypeid(shape, number))
+                }
+                Source::Slot { slot, columns } => {
+                    let column = &(*columns)[number as usize - 1];
+                    let value = *(*slot).tts_values.add(column.place);
+                    (value, *(*slot).tts_isnull.add(column.place), column.type_oid)
+                }
+            }
         }
     }
 
     /// A column that is a whole row itself, as PostgreSQL's row_to_json writes it.
     pub fn json_of_row(&self, number: i32) -> String {
-        let mut is_null = true;
-        // SAFETY: as in `get`; the column is of a composite type, as the statement says.
-        let row = unsafe {
-            let row = pg_sys::SPI_getbinval(self.tuple, self.shape, number, &mut is_null);
-            (!is_null).then_some(row)
-        };
-        datum_to_json(row)
+        let (row, is_null, _) = self.value(number);
+        datum_to_json((!is_null).then_some(row))
     }
 
     /// The value of a column that is NOT NULL.
@@ -194,7 +213,9 @@ fn in_spi<T>(
         let found = if table.is_null() { 0 } else { changed as usize };
         let answer = read(
             changed,
-            &mut (0..found).map(|i| Row { tuple: *(*table).vals.add(i), shape: (*table).tupdesc }),
+            &mut (0..found).map(|i| {
+                Row(Source::Result { tuple: *(*table).vals.add(i), shape: (*table).tupdesc })
+            }),
         );
         check(pg_sys::SPI_finish(), "SPI_finish");
         answer

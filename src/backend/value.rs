@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use pgrx::callconv::{Arg, ArgAbi, BoxRet, FcInfo};
-use pgrx::datum::Datum;
+use pgrx::datum::{Datum, Range, RangeBound, TimestampWithTimeZone};
 use pgrx::pgrx_sql_entity_graph::metadata::{
     ArgumentError, ReturnsError, ReturnsRef, SqlMappingRef, SqlTranslatable, TypeOrigin,
 };
@@ -312,6 +312,41 @@ impl IntoDatum for Instant {
 
     fn type_oid() -> pg_sys::Oid {
         pg_sys::TIMESTAMPTZOID
+    }
+}
+
+/// A tstzrange with both ends: from an instant up to, but not including, another.
+#[derive(Clone, Copy)]
+pub struct TimeRange {
+    pub from: Instant,
+    pub to: Instant,
+}
+
+impl FromDatum for TimeRange {
+    unsafe fn from_polymorphic_datum(
+        datum: pg_sys::Datum,
+        is_null: bool,
+        type_oid: pg_sys::Oid,
+    ) -> Option<Self> {
+        // SAFETY: the datum is a tstzrange.
+        let range = unsafe {
+            Range::<TimestampWithTimeZone>::from_polymorphic_datum(datum, is_null, type_oid)
+        }?;
+        let end = |bound: Option<&RangeBound<TimestampWithTimeZone>>| {
+            Some(Instant(pg_sys::TimestampTz::from(*bound?.get()?)))
+        };
+        Some(Self { from: end(range.lower())?, to: end(range.upper())? })
+    }
+}
+
+impl IntoDatum for TimeRange {
+    fn into_datum(self) -> Option<pg_sys::Datum> {
+        let end = |Instant(us)| TimestampWithTimeZone::try_from(us).ok();
+        Range::new(end(self.from)?, RangeBound::Exclusive(end(self.to)?)).into_datum()
+    }
+
+    fn type_oid() -> pg_sys::Oid {
+        pg_sys::TSTZRANGEOID
     }
 }
 

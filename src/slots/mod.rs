@@ -41,7 +41,8 @@ use serde::Serialize;
 
 use crate::backend::clock;
 use crate::backend::statement::Row;
-use crate::backend::value::{Instant, Json};
+use crate::backend::table::{Table, Unfit};
+use crate::backend::value::{Instant, Json, TimeRange};
 #[cfg(feature = "mutant")]
 use crate::mutant::{Part, leaves_out};
 use crate::notify;
@@ -149,7 +150,7 @@ enum State {
 macro_rules! claim_columns {
     () => {
         "token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by, reason, \
-         origin, call_id, note, result, lower(period), upper(period), units"
+         origin, call_id, note, result, period, units"
     };
 }
 use claim_columns;
@@ -162,8 +163,8 @@ impl Claim {
             holder: row.must(2),
             status: Status::from_word(row.must(3)),
             extent: Extent {
-                period: row.get(14).zip(row.get(15)).map(|(from, to)| Period { from, to }),
-                units: row.get(16),
+                period: row.get(14).map(|TimeRange { from, to }| Period { from, to }),
+                units: row.get(15),
             },
             claimed_at: row.must(4),
             expires_at: row.get(5),
@@ -262,9 +263,23 @@ statement! {
          WHERE slot_id = $1 ORDER BY token DESC LIMIT 1");
 }
 
+thread_local! {
+    /// The columns in the order of [`claim_columns`], and the slot's name.
+    static CLAIMS: Table = const {
+        Table::new(c"slot_claims", c"slot_claims_pkey", &[
+            c"token", c"holder", c"status", c"claimed_at", c"expires_at", c"on_expiry",
+            c"ended_at", c"ended_by", c"reason", c"origin", c"call_id", c"note", c"result",
+            c"period", c"units", c"slot_id",
+        ])
+    };
+}
+
 /// The slot's last claim, on a fresh snapshot.
 fn last_claim(slot_id: &str) -> Option<Claim> {
-    READ_LAST.with(|read| read.first(&[slot_id.into()], Claim::read))
+    let args = [slot_id.into()];
+    CLAIMS
+        .with(|claims| claims.last(&args, Claim::read))
+        .unwrap_or_else(|Unfit| READ_LAST.with(|read| read.first(&args, Claim::read)))
 }
 
 /// The claim that a caller means: the one that the token names, or the holder's one open
@@ -342,17 +357,19 @@ statement! {
 
 /// One row, on a fresh snapshot.
 fn read_claim(slot_id: &str, token: i64) -> Option<Claim> {
-    READ_CLAIM.with(|read| read.first(&[slot_id.into(), token.into()], Claim::read))
+    let args = [slot_id.into(), token.into()];
+    CLAIMS
+        .with(|claims| claims.last(&args, Claim::read))
+        .unwrap_or_else(|Unfit| READ_CLAIM.with(|read| read.first(&args, Claim::read)))
 }
 
 macro_rules! append_where {
     ($condition:literal) => {
         concat!(
             "INSERT INTO claims.slot_claims
-                 (slot_id, token, holder, status, claimed_at, expires_at, on_expiry,
-                  origin, call_id, note, result, reason, period, units)
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12,
-                    CASE WHEN $13 IS NOT NULL THEN tstzrange($13, $14) END, $15
+                 (token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by,
+                  reason, origin, call_id, note, result, period, units, slot_id)
+             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
              WHERE ",
             $condition,
             " ON CONFLICT DO NOTHING"
@@ -364,7 +381,7 @@ statement! {
     /// Only units can be claimed of a pool; the whole of it, or a period of all of it,
     /// inserts nothing.
     APPEND = append_where!(
-        "$15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $1)");
+        "$15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $16)");
 
     APPEND_WITHOUT_POOLS = append_where!("true");
 
@@ -375,27 +392,34 @@ statement! {
 /// else was first, and nothing was written.
 #[must_use]
 fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
-    let period = claim.extent.period;
-    let appended = turn.write(
-        if pool::are_known() { &APPEND } else { &APPEND_WITHOUT_POOLS },
-        &[
-            slot_id.into(),
-            claim.token.into(),
-            claim.holder.as_str().into(),
-            claim.status.word().into(),
-            claim.claimed_at.into(),
-            claim.expires_at.into(),
-            claim.on_expiry.word().into(),
-            claim.origin.into(),
-            claim.call_id.as_deref().into(),
-            claim.note.clone().into(),
-            claim.result.clone().into(),
-            claim.reason.as_deref().into(),
-            period.map(|period| period.from).into(),
-            period.map(|period| period.to).into(),
-            claim.extent.units.into(),
-        ],
-    );
+    let period = claim.extent.period.map(|Period { from, to }| TimeRange { from, to });
+    let row = [
+        claim.token.into(),
+        claim.holder.as_str().into(),
+        claim.status.word().into(),
+        claim.claimed_at.into(),
+        claim.expires_at.into(),
+        claim.on_expiry.word().into(),
+        claim.ended_at.into(),
+        claim.ended_by.as_deref().into(),
+        claim.reason.as_deref().into(),
+        claim.origin.into(),
+        claim.call_id.as_deref().into(),
+        claim.note.clone().into(),
+        claim.result.clone().into(),
+        period.into(),
+        claim.extent.units.into(),
+        slot_id.into(),
+    ];
+    // As APPEND does. That a slot becomes a pool meanwhile is what its lock keeps away.
+    if claim.extent.units.is_none() && pool::read(slot_id).is_some() {
+        return false;
+    }
+    let appended = match CLAIMS.with(|claims| claims.insert(&row)) {
+        Ok(inserted) => turn.wrote(inserted),
+        Err(Unfit) if pool::are_known() => turn.write(&APPEND, &row),
+        Err(Unfit) => turn.write(&APPEND_WITHOUT_POOLS, &row),
+    };
     if !appended {
         return false;
     }
@@ -460,21 +484,38 @@ fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<
     if given_back.is_some() && !pool::hold(slot_id) {
         return None;
     }
-    let changed = turn.write(
-        &CHANGE,
-        &[
-            slot_id.into(),
-            claim.token.into(),
-            claim.status.word().into(),
-            claim.expires_at.into(),
-            to.status.word().into(),
-            to.expires_at.into(),
-            to.ended.map(|(at, _)| at).into(),
-            to.ended.map(|(_, by)| by).into(),
-            to.reason.into(),
-            to.result.cloned().into(),
-        ],
-    );
+    let key = [slot_id.into(), claim.token.into()];
+    let is_as_read =
+        |row: &Row| row.must::<&str>(3) == claim.status.word() && row.get(5) == claim.expires_at;
+    let values = |_: &Row| {
+        let mut values = vec![
+            (3, to.status.word().into()),
+            (5, to.expires_at.into()),
+            (7, to.ended.map(|(at, _)| at).into()),
+            (8, to.ended.map(|(_, by)| by).into()),
+        ];
+        values.extend(to.reason.map(|reason| (9, reason.into())));
+        values.extend(to.result.map(|result| (13, result.clone().into())));
+        values
+    };
+    let changed = match CLAIMS.with(|claims| claims.change(&key, is_as_read, values)) {
+        Ok(changed) => turn.wrote(changed),
+        Err(Unfit) => turn.write(
+            &CHANGE,
+            &[
+                slot_id.into(),
+                claim.token.into(),
+                claim.status.word().into(),
+                claim.expires_at.into(),
+                to.status.word().into(),
+                to.expires_at.into(),
+                to.ended.map(|(at, _)| at).into(),
+                to.ended.map(|(_, by)| by).into(),
+                to.reason.into(),
+                to.result.cloned().into(),
+            ],
+        ),
+    };
     if !changed {
         return None;
     }

@@ -13,6 +13,8 @@ use super::room::Room;
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::server::has_table;
+use crate::backend::statement::Row;
+use crate::backend::table::{Table, Unfit};
 use crate::backend::value::{AnyIdentifier, Instant, Json};
 use crate::error::Refusal;
 use crate::input;
@@ -113,33 +115,50 @@ statement! {
     COUNT = "UPDATE claims.pools SET taken = taken + $2 WHERE slot_id = $1";
 }
 
+thread_local! {
+    static POOLS: Table =
+        const { Table::new(c"pools", c"pools_pkey", &[c"capacity", c"taken", c"slot_id"]) };
+}
+
 /// Whether there can be pools: 0.1.0 has none.
 pub fn are_known() -> bool {
     has_table(c"pools")
 }
 
 pub fn read(slot_id: &str) -> Option<Pool> {
-    if !are_known() {
-        return None;
-    }
-    READ.with(|read| {
-        read.first(&[slot_id.into()], |row| Pool { capacity: row.must(1), taken: row.must(2) })
+    let args = [slot_id.into()];
+    let pool = |row: &Row| Pool { capacity: row.must(1), taken: row.must(2) };
+    POOLS.with(|pools| pools.last(&args, pool)).unwrap_or_else(|Unfit| {
+        are_known().then(|| READ.with(|read| read.first(&args, pool))).flatten()
     })
 }
 
 /// Takes the pool's row for the transaction, without waiting for it.
 #[must_use]
 pub fn hold(slot_id: &str) -> bool {
-    HOLD.with(|hold| hold.first(&[slot_id.into()], |row| row.must::<bool>(1))).is_some()
+    let args = [slot_id.into()];
+    POOLS.with(|pools| pools.hold(&args)).unwrap_or_else(|Unfit| {
+        HOLD.with(|hold| hold.first(&args, |row| row.must::<bool>(1))).is_some()
+    })
 }
 
 /// Counts units in or out. The caller holds the pool's row.
 pub fn count(turn: &mut Turn, slot_id: &str, units: i32) {
-    turn.write(&COUNT, &[slot_id.into(), units.into()]);
+    let counted = add(slot_id, units);
+    turn.wrote(counted);
     let slot = slot_id.to_owned();
     turn.or_else_undo(move || {
-        COUNT.with(|count| count.run(&[slot.into(), (-units).into()]));
+        add(&slot, -units);
     });
+}
+
+fn add(slot_id: &str, units: i32) -> bool {
+    let args = [slot_id.into(), units.into()];
+    POOLS
+        .with(|pools| {
+            pools.change(&args[..1], |_| true, |row| vec![(2, (row.must::<i32>(2) + units).into())])
+        })
+        .unwrap_or_else(|Unfit| COUNT.with(|count| count.run(&args)) == 1)
 }
 
 /// What a refused claim of units is told.
@@ -209,7 +228,7 @@ pub fn give_back(
     let units: i64 = ended.iter().map(|(_, _, units)| i64::from(*units)).sum();
     if claims > 0 {
         let delta = i32::try_from(-units).expect("no more units than the pool counts");
-        turn.write(&COUNT, &[slot_id.into(), delta.into()]);
+        turn.wrote(add(slot_id, delta));
     }
     for (token, holder, _) in ended {
         turn.tell(notify::Change {

@@ -70,7 +70,7 @@ statement! {
          UNION ALL
          (SELECT ", claim_columns!(), " FROM claims.slot_claims
           WHERE slot_id = $1 AND ended_at IS NULL AND units IS NOT NULL LIMIT 1)
-         ORDER BY lower, token");
+         ORDER BY period, token");
 
     READ_OVERLAPPING = overlapping!("IS NULL");
     READ_OVERLAPPING_UNITS = overlapping!("IS NOT NULL");

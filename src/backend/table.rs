@@ -1,0 +1,630 @@
+//! The short way to a row of the extension's own tables: one probe of an index, one row
+//! written, without a statement.
+//!
+//! A statement through SPI costs many times what its one row costs: the executor is set
+//! up anew for each call, and with it every CHECK constraint is parsed and every index
+//! predicate is planned. Here what was set up is kept, and thrown away when the table
+//! changes. Everything that guards the table is the executor's own and still asked:
+//! NOT NULL and CHECK constraints, unique indexes, exclusion constraints, every index
+//! that somebody has added, the row locks.
+//!
+//! What only the executor can do (a trigger, a rule, row security, a partition, another
+//! storage) is left to it: then every function here answers [`Unfit`], and the caller runs
+//! its statement. So the statements stay, and a test runs both ways and compares.
+
+use std::cell::{Cell, RefCell};
+use std::ffi::CStr;
+use std::ptr;
+use std::rc::Rc;
+
+use pgrx::datum::DatumWithOid;
+use pgrx::{PgList, pg_sys};
+
+use super::statement::Row;
+
+/// The table is not one that can be reached in the short way: run the statement.
+#[derive(Debug)]
+pub struct Unfit;
+
+/// A table, and what is kept of it in this backend.
+pub struct Table {
+    name: &'static CStr,
+    /// The unique index by which its rows are found.
+    key: &'static CStr,
+    /// By their number (from 1) callers know the columns, in reading and in writing.
+    columns: &'static [&'static CStr],
+    kept: Cell<*mut Kept>,
+    in_use: Cell<bool>,
+}
+
+/// What the executor would set up for each statement.
+struct Kept {
+    stale: Rc<Cell<bool>>,
+    /// `None`: the table is unfit, until it changes.
+    ways: Option<Ways>,
+}
+
+struct Ways {
+    table: pg_sys::Oid,
+    key: pg_sys::Oid,
+    columns: Vec<Column>,
+    estate: *mut pg_sys::EState,
+    target: *mut pg_sys::ResultRelInfo,
+    /// The indexes, in the order of `target`, and the conditions of the partial ones.
+    indexes: Vec<(pg_sys::Oid, *mut pg_sys::ExprState)>,
+    /// For rows as they are found, and for rows as they are to be.
+    found: *mut pg_sys::TupleTableSlot,
+    new: *mut pg_sys::TupleTableSlot,
+    width: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Column {
+    /// Its place in a row, from 0.
+    pub(super) place: usize,
+    pub(super) type_oid: pg_sys::Oid,
+}
+
+thread_local! {
+    /// Which relations' changes make what stale.
+    static WATCHED: RefCell<Vec<(pg_sys::Oid, Rc<Cell<bool>>)>> = const { RefCell::new(Vec::new()) };
+    static WATCHING: Cell<bool> = const { Cell::new(false) };
+}
+
+/// PostgreSQL calls this when the definition of a relation has changed; InvalidOid stands
+/// for all of them. It only sets flags: it can come at any time.
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn changed(_none: pg_sys::Datum, relation: pg_sys::Oid) {
+    WATCHED.with_borrow(|watched| {
+        for (oid, stale) in watched {
+            if relation == pg_sys::Oid::INVALID || relation == *oid {
+                stale.set(true);
+            }
+        }
+    });
+}
+
+/// One use of a table: from opening it to letting it go.
+struct Use<'a> {
+    of: &'a Table,
+    ways: &'a mut Ways,
+    relation: pg_sys::Relation,
+}
+
+impl Drop for Use<'_> {
+    fn drop(&mut self) {
+        self.of.in_use.set(false);
+        // An error has passed through: what is kept may be in the midst of anything. The
+        // abort lets go of what is open; the memory is freed by the next use.
+        if std::thread::panicking() {
+            self.of.forget();
+        }
+    }
+}
+
+impl Table {
+    pub const fn new(
+        name: &'static CStr,
+        key: &'static CStr,
+        columns: &'static [&'static CStr],
+    ) -> Self {
+        Self { name, key, columns, kept: Cell::new(ptr::null_mut()), in_use: Cell::new(false) }
+    }
+
+    /// The row with the highest (or only) value of the index's further columns, of those
+    /// that have `key` in its first ones; as of now.
+    pub fn last<T>(
+        &self,
+        key: &[DatumWithOid],
+        read: impl FnOnce(&Row) -> T,
+    ) -> Result<Option<T>, Unfit> {
+        let mut table = self.open(pg_sys::AccessShareLock)?;
+        let snapshot = fresh_snapshot();
+        let row = table.find(key, snapshot).then(|| read(&table.row()));
+        table.done(Some(snapshot));
+        Ok(row)
+    }
+
+    /// Inserts a row whose values are those of the columns, unless a unique index or an
+    /// exclusion constraint has another one already; says whether it did. As with ON
+    /// CONFLICT DO NOTHING, save that nobody is waited for: a row that somebody else is
+    /// just inserting is there.
+    pub fn insert(&self, values: &[DatumWithOid]) -> Result<bool, Unfit> {
+        let mut table = self.open(pg_sys::RowExclusiveLock)?;
+        table.fill(values);
+        let inserted = table.insert();
+        table.done(None);
+        Ok(inserted)
+    }
+
+    /// Changes the row that has `key`, if it can be locked at once and `is_as_read` says
+    /// yes to its newest version; says whether it did. `values` are those of some columns,
+    /// by their numbers.
+    pub fn change<'v>(
+        &self,
+        key: &[DatumWithOid],
+        is_as_read: impl FnOnce(&Row) -> bool,
+        values: impl FnOnce(&Row) -> Vec<(usize, DatumWithOid<'v>)>,
+    ) -> Result<bool, Unfit> {
+        let mut table = self.open(pg_sys::RowExclusiveLock)?;
+        let snapshot = fresh_snapshot();
+        let changed = table.find(key, snapshot) && table.lock(snapshot) && is_as_read(&table.row());
+        if changed {
+            let values = values(&table.row());
+            table.update(&values, snapshot);
+        }
+        table.done(Some(snapshot));
+        Ok(changed)
+    }
+
+    /// Locks the row that has `key`, if that can be done at once.
+    pub fn hold(&self, key: &[DatumWithOid]) -> Result<bool, Unfit> {
+        let mut table = self.open(pg_sys::RowExclusiveLock)?;
+        let snapshot = fresh_snapshot();
+        let held = table.find(key, snapshot) && table.lock(snapshot);
+        table.done(Some(snapshot));
+        Ok(held)
+    }
+
+    fn open(&self, lock: u32) -> Result<Use<'_>, Unfit> {
+        // A function in somebody's index or constraint has called us again.
+        if self.in_use.get() {
+            return Err(Unfit);
+        }
+        // SAFETY: what has been kept is a Box of `set_up`, and only freed by `tear_down`,
+        // which is called while nobody uses it. The table is locked before it is looked at
+        // whether what is kept of it is still true, as taking a lock is what makes a
+        // backend hear of changes; from then on the lock keeps them away.
+        unsafe {
+            loop {
+                let kept = self.kept.get();
+                let is_old = kept.is_null() || (*kept).stale.get();
+                if is_old {
+                    self.tear_down();
+                    self.kept.set(Box::into_raw(Box::new(self.set_up())));
+                }
+                let kept = self.kept.get();
+                let Some(ways) = (*kept).ways.as_mut() else { return Err(Unfit) };
+                let relation = pg_sys::try_table_open(ways.table, lock as _);
+                if relation.is_null() {
+                    self.forget();
+                    continue;
+                }
+                if (*kept).stale.get() {
+                    pg_sys::table_close(relation, lock as _);
+                    continue;
+                }
+                self.in_use.set(true);
+                (*ways.target).ri_RelationDesc = relation;
+                return Ok(Use { of: self, ways, relation });
+            }
+        }
+    }
+
+    fn forget(&self) {
+        // SAFETY: a Box of `set_up`, or null.
+        if let Some(kept) = unsafe { self.kept.get().as_ref() } {
+            kept.stale.set(true);
+        }
+    }
+
+    /// # Safety
+    /// Nobody uses what is kept.
+    unsafe fn tear_down(&self) {
+        let kept = self.kept.replace(ptr::null_mut());
+        if kept.is_null() {
+            return;
+        }
+        // SAFETY: the caller's promise; the EState holds everything else.
+        unsafe {
+            let kept = Box::from_raw(kept);
+            WATCHED.with_borrow_mut(|all| all.retain(|(_, flag)| !Rc::ptr_eq(flag, &kept.stale)));
+            if let Some(ways) = kept.ways {
+                pg_sys::FreeExecutorState(ways.estate);
+            }
+        }
+    }
+
+    /// # Safety
+    /// In a transaction.
+    unsafe fn set_up(&self) -> Kept {
+        let stale = Rc::new(Cell::new(false));
+        // SAFETY: the names are NUL-terminated; a relation is used while it is open.
+        unsafe {
+            if !WATCHING.replace(true) {
+                pg_sys::CacheRegisterRelcacheCallback(Some(changed), pg_sys::Datum::null());
+            }
+            let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
+            let table = pg_sys::get_relname_relid(self.name.as_ptr(), schema);
+            let key = pg_sys::get_relname_relid(self.key.as_ptr(), schema);
+            WATCHED.with_borrow_mut(|all| {
+                all.extend([table, key].map(|oid| (oid, Rc::clone(&stale))));
+            });
+            let relation = match table {
+                pg_sys::Oid::INVALID => ptr::null_mut(),
+                table => pg_sys::try_table_open(table, pg_sys::AccessShareLock as _),
+            };
+            if relation.is_null() {
+                // The next call looks again.
+                stale.set(true);
+                return Kept { stale, ways: None };
+            }
+            let ways = is_fit(relation)
+                .then(|| Ways::set_up(relation, table, key, self.columns))
+                .flatten();
+            pg_sys::table_close(relation, pg_sys::AccessShareLock as _);
+            Kept { stale, ways }
+        }
+    }
+}
+
+/// Whether a table is one that this way does right.
+///
+/// # Safety
+/// The relation is open.
+unsafe fn is_fit(relation: pg_sys::Relation) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let class = &*(*relation).rd_rel;
+        class.relkind == pg_sys::RELKIND_RELATION as std::ffi::c_char
+            && class.relam == pg_sys::HEAP_TABLE_AM_OID
+            && !class.relhassubclass
+            && !class.relispartition
+            && !class.relrowsecurity
+            && (*relation).rd_rules.is_null()
+            && (*relation).trigdesc.is_null()
+            && {
+                let constraints = (*(*relation).rd_att).constr;
+                constraints.is_null() || !(*constraints).has_generated_stored
+            }
+    }
+}
+
+impl Ways {
+    /// # Safety
+    /// The relation is open, and fit.
+    unsafe fn set_up(
+        relation: pg_sys::Relation,
+        table: pg_sys::Oid,
+        key: pg_sys::Oid,
+        names: &[&CStr],
+    ) -> Option<Self> {
+        // SAFETY: everything is allocated in the EState's own context, which lives as long
+        // as the backend or until it is freed; nothing of it points into the relation, but
+        // for what `Table::open` and `Use::open_indexes` set anew for each use.
+        unsafe {
+            let mut columns = Vec::with_capacity(names.len());
+            for name in names {
+                let number = pg_sys::get_attnum(table, name.as_ptr());
+                let place = usize::try_from(i32::from(number) - 1).ok()?;
+                columns.push(Column { place, type_oid: pg_sys::get_atttype(table, number) });
+            }
+            let oids = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(relation));
+            let oids: Vec<pg_sys::Oid> = oids.iter_oid().collect();
+            if !oids.contains(&key) {
+                return None;
+            }
+            let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+            let estate = pg_sys::CreateExecutorState();
+            pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
+            let target: *mut pg_sys::ResultRelInfo =
+                pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast();
+            (*target).type_ = pg_sys::NodeTag::T_ResultRelInfo;
+            pg_sys::InitResultRelInfo(target, relation, 0, ptr::null_mut(), 0);
+            pg_sys::MakePerTupleExprContext(estate);
+            (*target).ri_NumIndices = oids.len() as _;
+            (*target).ri_IndexRelationDescs =
+                pg_sys::palloc0(oids.len() * size_of::<pg_sys::Relation>()).cast();
+            (*target).ri_IndexRelationInfo =
+                pg_sys::palloc0(oids.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
+            let mut indexes = Vec::with_capacity(oids.len());
+            for (n, oid) in oids.into_iter().enumerate() {
+                let index = pg_sys::index_open(oid, pg_sys::AccessShareLock as _);
+                let info = pg_sys::BuildIndexInfo(index);
+                pg_sys::index_close(index, pg_sys::AccessShareLock as _);
+                let condition = match (*info).ii_Predicate.is_null() {
+                    true => ptr::null_mut(),
+                    false => pg_sys::ExecPrepareQual((*info).ii_Predicate, estate),
+                };
+                (*info).ii_PredicateState = condition;
+                *(*target).ri_IndexRelationInfo.add(n) = info;
+                indexes.push((oid, condition));
+            }
+            // A copy of the row's shape is not counted as a use of the relation's own.
+            let shape = pg_sys::CreateTupleDescCopyConstr((*relation).rd_att);
+            let found =
+                pg_sys::MakeSingleTupleTableSlot(shape, &raw const pg_sys::TTSOpsBufferHeapTuple);
+            let new = pg_sys::MakeSingleTupleTableSlot(shape, &raw const pg_sys::TTSOpsVirtual);
+            let width = (*shape).natts as usize;
+            pg_sys::MemoryContextSwitchTo(before);
+            Some(Self { table, key, columns, estate, target, indexes, found, new, width })
+        }
+    }
+}
+
+/// As each statement through SPI does: what this transaction has done is seen, and what
+/// others have committed by now.
+fn fresh_snapshot() -> pg_sys::Snapshot {
+    // SAFETY: in a transaction; registered, so that it is kept until it is let go, by
+    // `Use::done` or by the abort.
+    unsafe {
+        pg_sys::CommandCounterIncrement();
+        pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot())
+    }
+}
+
+impl Use<'_> {
+    /// Finds the last row with that key into `ways.found`.
+    fn find(&mut self, key: &[DatumWithOid], snapshot: pg_sys::Snapshot) -> bool {
+        // SAFETY: the key's columns are text and bigint, as the index has them; the scan is
+        // ended before the index is closed, and the slot keeps the row's page pinned.
+        unsafe {
+            let index = pg_sys::index_open(self.ways.key, pg_sys::AccessShareLock as _);
+            let mut keys = [pg_sys::ScanKeyData::default(); 2];
+            for (n, value) in key.iter().enumerate() {
+                let equals = match value.oid() {
+                    pg_sys::INT8OID => pg_sys::F_INT8EQ,
+                    _ => pg_sys::F_TEXTEQ,
+                };
+                pg_sys::ScanKeyEntryInitialize(
+                    &mut keys[n],
+                    0,
+                    n as pg_sys::AttrNumber + 1,
+                    pg_sys::BTEqualStrategyNumber as _,
+                    pg_sys::Oid::INVALID,
+                    *(*index).rd_indcollation.add(n),
+                    pg_sys::Oid::from(equals),
+                    value.datum().expect("a key is not NULL").sans_lifetime(),
+                );
+            }
+            let count = key.len() as i32;
+            #[cfg(not(feature = "pg18"))]
+            let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
+            #[cfg(feature = "pg18")]
+            let scan =
+                pg_sys::index_beginscan(self.relation, index, snapshot, ptr::null_mut(), count, 0);
+            pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, ptr::null_mut(), 0);
+            let backward = pg_sys::ScanDirection::BackwardScanDirection;
+            let is_there = pg_sys::index_getnext_slot(scan, backward, self.ways.found);
+            pg_sys::index_endscan(scan);
+            pg_sys::index_close(index, pg_sys::NoLock as _);
+            if is_there {
+                self.deform();
+            }
+            is_there
+        }
+    }
+
+    fn deform(&mut self) {
+        // SAFETY: the slot holds a row.
+        unsafe {
+            if ((*self.ways.found).tts_nvalid as usize) < self.ways.width {
+                pg_sys::slot_getsomeattrs_int(self.ways.found, self.ways.width as _);
+            }
+        }
+    }
+
+    /// The row that has been found.
+    fn row(&self) -> Row {
+        Row::of_slot(self.ways.found, &self.ways.columns)
+    }
+
+    /// Locks the row that has been found, in its newest version, which then is the one
+    /// found. False: somebody else holds it, or it is gone.
+    fn lock(&mut self, snapshot: pg_sys::Snapshot) -> bool {
+        let mut why = pg_sys::TM_FailureData::default();
+        // SAFETY: the slot holds a row of this relation; its place is copied, as locking
+        // fills the slot anew.
+        let result = unsafe {
+            let mut place = (*self.ways.found).tts_tid;
+            pg_sys::table_tuple_lock(
+                self.relation,
+                &mut place,
+                snapshot,
+                self.ways.found,
+                pg_sys::GetCurrentCommandId(false),
+                pg_sys::LockTupleMode::LockTupleNoKeyExclusive,
+                pg_sys::LockWaitPolicy::LockWaitSkip,
+                pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as _,
+                &mut why,
+            )
+        };
+        let locked = result == pg_sys::TM_Result::TM_Ok;
+        if locked {
+            self.deform();
+        }
+        locked
+    }
+
+    /// Fills the new row with the values of all columns; those not named are NULL.
+    fn fill(&mut self, values: &[DatumWithOid]) {
+        // SAFETY: the slot is as wide as the table, and the values have the columns' types.
+        unsafe {
+            let new = self.ways.new;
+            pg_sys::ExecClearTuple(new);
+            for place in 0..self.ways.width {
+                *(*new).tts_isnull.add(place) = true;
+            }
+            for (column, value) in self.ways.columns.iter().zip(values) {
+                set(new, *column, value);
+            }
+            pg_sys::ExecStoreVirtualTuple(new);
+        }
+    }
+
+    fn insert(&mut self) -> bool {
+        let Ways { estate, target, new, .. } = *self.ways;
+        // SAFETY: as ExecInsert does for ON CONFLICT DO NOTHING, without its first look at
+        // the indexes: the callers have just looked. The row is speculative until the
+        // indexes have been asked; when one of them says no, it is taken back.
+        unsafe {
+            (*new).tts_tableOid = self.ways.table;
+            pg_sys::ExecConstraints(target, new, estate);
+            self.open_indexes();
+            let token = pg_sys::SpeculativeInsertionLockAcquire(pg_sys::GetCurrentTransactionId());
+            pg_sys::table_tuple_insert_speculative(
+                self.relation,
+                new,
+                pg_sys::GetCurrentCommandId(true),
+                0,
+                ptr::null_mut(),
+                token,
+            );
+            let mut conflict = false;
+            insert_index_tuples(target, new, estate, false, Some(&mut conflict), false);
+            pg_sys::table_tuple_complete_speculative(self.relation, new, token, !conflict);
+            pg_sys::SpeculativeInsertionLockRelease(pg_sys::GetCurrentTransactionId());
+            pg_sys::ExecCloseIndices(target);
+            !conflict
+        }
+    }
+
+    /// Writes the row that has been locked anew.
+    fn update(&mut self, values: &[(usize, DatumWithOid)], snapshot: pg_sys::Snapshot) {
+        let Ways { estate, target, new, found, width, .. } = *self.ways;
+        // SAFETY: as ExecUpdate does. The row is locked by this transaction, so nobody is
+        // waited for and nobody can have changed it.
+        unsafe {
+            pg_sys::CheckCmdReplicaIdentity(self.relation, pg_sys::CmdType::CMD_UPDATE);
+            pg_sys::ExecClearTuple(new);
+            ptr::copy_nonoverlapping((*found).tts_values, (*new).tts_values, width);
+            ptr::copy_nonoverlapping((*found).tts_isnull, (*new).tts_isnull, width);
+            for (number, value) in values {
+                set(new, self.ways.columns[number - 1], value);
+            }
+            pg_sys::ExecStoreVirtualTuple(new);
+            (*new).tts_tableOid = self.ways.table;
+            pg_sys::ExecConstraints(target, new, estate);
+            let mut place = (*found).tts_tid;
+            let mut why = pg_sys::TM_FailureData::default();
+            let mut mode = 0;
+            let mut indexes = Default::default();
+            let result = pg_sys::table_tuple_update(
+                self.relation,
+                &mut place,
+                new,
+                pg_sys::GetCurrentCommandId(true),
+                snapshot,
+                ptr::null_mut(),
+                true,
+                &mut why,
+                &mut mode,
+                &mut indexes,
+            );
+            assert!(result == pg_sys::TM_Result::TM_Ok, "a row that is locked was changed");
+            #[cfg(feature = "pg15")]
+            let (any, only_summarizing) = (indexes, false);
+            #[cfg(not(feature = "pg15"))]
+            let (any, only_summarizing) = (
+                indexes != pg_sys::TU_UpdateIndexes::TU_None,
+                indexes == pg_sys::TU_UpdateIndexes::TU_Summarizing,
+            );
+            if any {
+                self.open_indexes();
+                insert_index_tuples(target, new, estate, true, None, only_summarizing);
+                pg_sys::ExecCloseIndices(target);
+            }
+        }
+    }
+
+    /// Opens the indexes that the new row belongs into; the others are left out.
+    ///
+    /// # Safety
+    /// The new row is filled.
+    unsafe fn open_indexes(&mut self) {
+        let Ways { estate, target, new, .. } = *self.ways;
+        // SAFETY: the caller's promise. An index is locked as the executor does. What an
+        // index keeps from one row to the next is dropped with this call's memory.
+        unsafe {
+            let context = (*estate).es_per_tuple_exprcontext;
+            (*context).ecxt_scantuple = new;
+            for (n, (oid, condition)) in self.ways.indexes.iter().enumerate() {
+                let info = *(*target).ri_IndexRelationInfo.add(n);
+                (*info).ii_AmCache = ptr::null_mut();
+                (*info).ii_Context = pg_sys::CurrentMemoryContext;
+                (*info).ii_CheckedUnchanged = false;
+                (*info).ii_IndexUnchanged = false;
+                *(*target).ri_IndexRelationDescs.add(n) = match holds(*condition, context) {
+                    true => pg_sys::index_open(*oid, pg_sys::RowExclusiveLock as _),
+                    false => ptr::null_mut(),
+                };
+            }
+        }
+    }
+
+    /// Lets everything go but the lock of the table, which is the transaction's.
+    fn done(self, snapshot: Option<pg_sys::Snapshot>) {
+        // SAFETY: nothing that is let go is used any more.
+        unsafe {
+            pg_sys::ExecClearTuple(self.ways.found);
+            pg_sys::ExecClearTuple(self.ways.new);
+            let context = (*self.ways.estate).es_per_tuple_exprcontext;
+            pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
+            if let Some(snapshot) = snapshot {
+                pg_sys::UnregisterSnapshot(snapshot);
+            }
+            pg_sys::table_close(self.relation, pg_sys::NoLock as _);
+        }
+    }
+}
+
+/// # Safety
+/// The slot has the column, and the value is of its type.
+unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: Column, value: &DatumWithOid) {
+    let datum = value.datum();
+    debug_assert!(datum.is_none() || value.oid() == column.type_oid);
+    // SAFETY: the caller's promise.
+    unsafe {
+        *(*slot).tts_isnull.add(column.place) = datum.is_none();
+        *(*slot).tts_values.add(column.place) =
+            datum.map_or(pg_sys::Datum::null(), |datum| datum.sans_lifetime());
+    }
+}
+
+/// Whether a row meets an index's condition; none is always met.
+///
+/// # Safety
+/// The condition was prepared for rows of this shape, and the context has the row.
+unsafe fn holds(condition: *mut pg_sys::ExprState, context: *mut pg_sys::ExprContext) -> bool {
+    if condition.is_null() {
+        return true;
+    }
+    let mut is_null = false;
+    // SAFETY: the caller's promise; an error in the condition unwinds as from any other
+    // function of PostgreSQL.
+    unsafe {
+        let evaluate = (*condition).evalfunc.expect("a prepared expression can be evaluated");
+        let before = pg_sys::MemoryContextSwitchTo((*context).ecxt_per_tuple_memory);
+        let met = pg_sys::ffi::pg_guard_ffi_boundary(|| evaluate(condition, context, &mut is_null));
+        pg_sys::MemoryContextSwitchTo(before);
+        !is_null && met.value() != 0
+    }
+}
+
+/// # Safety
+/// As for PostgreSQL's function of that name; its last argument came with 16.
+unsafe fn insert_index_tuples(
+    target: *mut pg_sys::ResultRelInfo,
+    row: *mut pg_sys::TupleTableSlot,
+    estate: *mut pg_sys::EState,
+    update: bool,
+    conflict: Option<&mut bool>,
+    #[allow(unused_variables)] only_summarizing: bool,
+) {
+    let speculative = conflict.is_some();
+    let conflict = conflict.map_or(ptr::null_mut(), ptr::from_mut);
+    // SAFETY: the caller's promise.
+    unsafe {
+        pg_sys::ExecInsertIndexTuples(
+            target,
+            row,
+            estate,
+            update,
+            speculative,
+            conflict,
+            ptr::null_mut(),
+            #[cfg(not(feature = "pg15"))]
+            only_summarizing,
+        );
+    }
+}
