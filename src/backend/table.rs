@@ -15,7 +15,7 @@
 use std::cell::{Cell, RefCell};
 use std::ffi::CStr;
 use std::ptr;
-use std::rc::Rc;
+use std::rc::{Rc, Weak};
 
 use pgrx::datum::DatumWithOid;
 use pgrx::{PgList, pg_sys};
@@ -50,12 +50,18 @@ struct Ways {
     columns: Vec<Column>,
     estate: *mut pg_sys::EState,
     target: *mut pg_sys::ResultRelInfo,
-    /// The indexes, in the order of `target`, and the conditions of the partial ones.
-    indexes: Vec<(pg_sys::Oid, *mut pg_sys::ExprState)>,
+    indexes: Vec<Index>,
     /// For rows as they are found, and for rows as they are to be.
     found: *mut pg_sys::TupleTableSlot,
     new: *mut pg_sys::TupleTableSlot,
     width: usize,
+}
+
+/// An index, and the condition of a partial one.
+struct Index {
+    oid: pg_sys::Oid,
+    info: *mut pg_sys::IndexInfo,
+    condition: *mut pg_sys::ExprState,
 }
 
 #[derive(Clone, Copy)]
@@ -67,7 +73,7 @@ pub(super) struct Column {
 
 thread_local! {
     /// Which relations' changes make what stale.
-    static WATCHED: RefCell<Vec<(pg_sys::Oid, Rc<Cell<bool>>)>> = const { RefCell::new(Vec::new()) };
+    static WATCHED: RefCell<Vec<(pg_sys::Oid, Weak<Cell<bool>>)>> = const { RefCell::new(Vec::new()) };
     static WATCHING: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -77,11 +83,17 @@ thread_local! {
 unsafe extern "C-unwind" fn changed(_none: pg_sys::Datum, relation: pg_sys::Oid) {
     WATCHED.with_borrow(|watched| {
         for (oid, stale) in watched {
-            if relation == pg_sys::Oid::INVALID || relation == *oid {
+            if (relation == pg_sys::Oid::INVALID || relation == *oid)
+                && let Some(stale) = stale.upgrade()
+            {
                 stale.set(true);
             }
         }
     });
+}
+
+fn watch(relation: pg_sys::Oid, stale: &Rc<Cell<bool>>) {
+    WATCHED.with_borrow_mut(|all| all.push((relation, Rc::downgrade(stale))));
 }
 
 /// One use of a table: from opening it to letting it go.
@@ -217,9 +229,7 @@ impl Table {
         }
         // SAFETY: the caller's promise; the EState holds everything else.
         unsafe {
-            let kept = Box::from_raw(kept);
-            WATCHED.with_borrow_mut(|all| all.retain(|(_, flag)| !Rc::ptr_eq(flag, &kept.stale)));
-            if let Some(ways) = kept.ways {
+            if let Some(ways) = Box::from_raw(kept).ways {
                 pg_sys::FreeExecutorState(ways.estate);
             }
         }
@@ -234,12 +244,11 @@ impl Table {
             if !WATCHING.replace(true) {
                 pg_sys::CacheRegisterRelcacheCallback(Some(changed), pg_sys::Datum::null());
             }
+            WATCHED.with_borrow_mut(|all| all.retain(|(_, stale)| stale.strong_count() > 0));
             let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
             let table = pg_sys::get_relname_relid(self.name.as_ptr(), schema);
             let key = pg_sys::get_relname_relid(self.key.as_ptr(), schema);
-            WATCHED.with_borrow_mut(|all| {
-                all.extend([table, key].map(|oid| (oid, Rc::clone(&stale))));
-            });
+            watch(table, &stale);
             let relation = match table {
                 pg_sys::Oid::INVALID => ptr::null_mut(),
                 table => pg_sys::try_table_open(table, pg_sys::AccessShareLock as _),
@@ -250,7 +259,7 @@ impl Table {
                 return Kept { stale, ways: None };
             }
             let ways = is_fit(relation)
-                .then(|| Ways::set_up(relation, table, key, self.columns))
+                .then(|| Ways::set_up(relation, table, key, self.columns, &stale))
                 .flatten();
             pg_sys::table_close(relation, pg_sys::AccessShareLock as _);
             Kept { stale, ways }
@@ -288,10 +297,12 @@ impl Ways {
         table: pg_sys::Oid,
         key: pg_sys::Oid,
         names: &[&CStr],
+        stale: &Rc<Cell<bool>>,
     ) -> Option<Self> {
-        // SAFETY: everything is allocated in the EState's own context, which lives as long
-        // as the backend or until it is freed; nothing of it points into the relation, but
-        // for what `Table::open` and `Use::open_indexes` set anew for each use.
+        // SAFETY: everything is allocated in the EState's own context, which in the end is
+        // made to live as long as the backend or until it is freed; nothing of it points
+        // into the relation, but for what `Table::open` and `Use::open_indexes` set anew
+        // for each use.
         unsafe {
             let mut columns = Vec::with_capacity(names.len());
             for name in names {
@@ -304,21 +315,22 @@ impl Ways {
             if !oids.contains(&key) {
                 return None;
             }
-            let before = pg_sys::MemoryContextSwitchTo(pg_sys::TopMemoryContext);
+            // That an index has become ready to be written into, as one does that is made
+            // concurrently, PostgreSQL promises to tell of the index alone.
+            oids.iter().for_each(|oid| watch(*oid, stale));
             let estate = pg_sys::CreateExecutorState();
-            pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
+            let before = pg_sys::MemoryContextSwitchTo((*estate).es_query_cxt);
             let target: *mut pg_sys::ResultRelInfo =
                 pg_sys::palloc0(size_of::<pg_sys::ResultRelInfo>()).cast();
             (*target).type_ = pg_sys::NodeTag::T_ResultRelInfo;
             pg_sys::InitResultRelInfo(target, relation, 0, ptr::null_mut(), 0);
             pg_sys::MakePerTupleExprContext(estate);
-            (*target).ri_NumIndices = oids.len() as _;
             (*target).ri_IndexRelationDescs =
                 pg_sys::palloc0(oids.len() * size_of::<pg_sys::Relation>()).cast();
             (*target).ri_IndexRelationInfo =
                 pg_sys::palloc0(oids.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
             let mut indexes = Vec::with_capacity(oids.len());
-            for (n, oid) in oids.into_iter().enumerate() {
+            for oid in oids {
                 let index = pg_sys::index_open(oid, pg_sys::AccessShareLock as _);
                 let info = pg_sys::BuildIndexInfo(index);
                 pg_sys::index_close(index, pg_sys::AccessShareLock as _);
@@ -327,8 +339,7 @@ impl Ways {
                     false => pg_sys::ExecPrepareQual((*info).ii_Predicate, estate),
                 };
                 (*info).ii_PredicateState = condition;
-                *(*target).ri_IndexRelationInfo.add(n) = info;
-                indexes.push((oid, condition));
+                indexes.push(Index { oid, info, condition });
             }
             // A copy of the row's shape is not counted as a use of the relation's own.
             let shape = pg_sys::CreateTupleDescCopyConstr((*relation).rd_att);
@@ -337,6 +348,7 @@ impl Ways {
             let new = pg_sys::MakeSingleTupleTableSlot(shape, &raw const pg_sys::TTSOpsVirtual);
             let width = (*shape).natts as usize;
             pg_sys::MemoryContextSwitchTo(before);
+            pg_sys::MemoryContextSetParent((*estate).es_query_cxt, pg_sys::TopMemoryContext);
             Some(Self { table, key, columns, estate, target, indexes, found, new, width })
         }
     }
@@ -538,16 +550,20 @@ impl Use<'_> {
         unsafe {
             let context = (*estate).es_per_tuple_exprcontext;
             (*context).ecxt_scantuple = new;
-            for (n, (oid, condition)) in self.ways.indexes.iter().enumerate() {
-                let info = *(*target).ri_IndexRelationInfo.add(n);
-                (*info).ii_AmCache = ptr::null_mut();
-                (*info).ii_Context = pg_sys::CurrentMemoryContext;
-                (*info).ii_CheckedUnchanged = false;
-                (*info).ii_IndexUnchanged = false;
-                *(*target).ri_IndexRelationDescs.add(n) = match holds(*condition, context) {
-                    true => pg_sys::index_open(*oid, pg_sys::RowExclusiveLock as _),
-                    false => ptr::null_mut(),
-                };
+            (*target).ri_NumIndices = 0;
+            for Index { oid, info, condition } in &self.ways.indexes {
+                if !holds(*condition, context) {
+                    continue;
+                }
+                (**info).ii_AmCache = ptr::null_mut();
+                (**info).ii_Context = pg_sys::CurrentMemoryContext;
+                (**info).ii_CheckedUnchanged = false;
+                (**info).ii_IndexUnchanged = false;
+                let n = (*target).ri_NumIndices as usize;
+                *(*target).ri_IndexRelationInfo.add(n) = *info;
+                *(*target).ri_IndexRelationDescs.add(n) =
+                    pg_sys::index_open(*oid, pg_sys::RowExclusiveLock as _);
+                (*target).ri_NumIndices += 1;
             }
         }
     }
