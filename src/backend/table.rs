@@ -9,7 +9,8 @@
 //! that somebody has added, the row locks.
 //!
 //! What only the executor can do (a trigger, a rule, row security, a partition, another
-//! storage) is left to it: then every function here answers [`Unfit`], and the caller runs
+//! storage, a column of somebody else's with its default, rights that are not simply the
+//! owner's) is left to it: then every function here answers [`Unfit`], and the caller runs
 //! its statement. So the statements stay, and a test runs both ways and compares.
 
 use std::cell::{Cell, RefCell};
@@ -92,6 +93,13 @@ unsafe extern "C-unwind" fn changed(_none: pg_sys::Datum, relation: pg_sys::Oid)
     });
 }
 
+/// The same for a function, which may be one that a constraint or an index calls.
+#[pgrx::pg_guard]
+unsafe extern "C-unwind" fn function_changed(_none: pg_sys::Datum, _cache: i32, _hash: u32) {
+    // SAFETY: for this function it is as if all relations had changed.
+    unsafe { changed(pg_sys::Datum::null(), pg_sys::Oid::INVALID) };
+}
+
 fn watch(relation: pg_sys::Oid, stale: &Rc<Cell<bool>>) {
     WATCHED.with_borrow_mut(|all| all.push((relation, Rc::downgrade(stale))));
 }
@@ -101,6 +109,7 @@ struct Use<'a> {
     of: &'a Table,
     ways: &'a mut Ways,
     relation: pg_sys::Relation,
+    snapshot: pg_sys::Snapshot,
 }
 
 impl Drop for Use<'_> {
@@ -131,9 +140,8 @@ impl Table {
         read: impl FnOnce(&Row) -> T,
     ) -> Result<Option<T>, Unfit> {
         let mut table = self.open(pg_sys::AccessShareLock)?;
-        let snapshot = fresh_snapshot();
-        let row = table.find(key, snapshot).then(|| read(&table.row()));
-        table.done(Some(snapshot));
+        let row = table.find(key).then(|| read(&table.row()));
+        table.done();
         Ok(row)
     }
 
@@ -145,7 +153,7 @@ impl Table {
         let mut table = self.open(pg_sys::RowExclusiveLock)?;
         table.fill(values);
         let inserted = table.insert();
-        table.done(None);
+        table.done();
         Ok(inserted)
     }
 
@@ -159,22 +167,20 @@ impl Table {
         values: impl FnOnce(&Row) -> Vec<(usize, DatumWithOid<'v>)>,
     ) -> Result<bool, Unfit> {
         let mut table = self.open(pg_sys::RowExclusiveLock)?;
-        let snapshot = fresh_snapshot();
-        let changed = table.find(key, snapshot) && table.lock(snapshot) && is_as_read(&table.row());
+        let changed = table.find(key) && table.lock() && is_as_read(&table.row());
         if changed {
             let values = values(&table.row());
-            table.update(&values, snapshot);
+            table.update(&values);
         }
-        table.done(Some(snapshot));
+        table.done();
         Ok(changed)
     }
 
     /// Locks the row that has `key`, if that can be done at once.
     pub fn hold(&self, key: &[DatumWithOid]) -> Result<bool, Unfit> {
         let mut table = self.open(pg_sys::RowExclusiveLock)?;
-        let snapshot = fresh_snapshot();
-        let held = table.find(key, snapshot) && table.lock(snapshot);
-        table.done(Some(snapshot));
+        let held = table.find(key) && table.lock();
+        table.done();
         Ok(held)
     }
 
@@ -206,9 +212,14 @@ impl Table {
                     pg_sys::table_close(relation, lock as _);
                     continue;
                 }
+                if (*(*relation).rd_rel).relowner != pg_sys::GetUserId() {
+                    pg_sys::table_close(relation, pg_sys::NoLock as _);
+                    return Err(Unfit);
+                }
+                let snapshot = fresh_snapshot();
                 self.in_use.set(true);
                 (*ways.target).ri_RelationDesc = relation;
-                return Ok(Use { of: self, ways, relation });
+                return Ok(Use { of: self, ways, relation, snapshot });
             }
         }
     }
@@ -242,7 +253,10 @@ impl Table {
         // SAFETY: the names are NUL-terminated; a relation is used while it is open.
         unsafe {
             if !WATCHING.replace(true) {
-                pg_sys::CacheRegisterRelcacheCallback(Some(changed), pg_sys::Datum::null());
+                let none = pg_sys::Datum::null();
+                pg_sys::CacheRegisterRelcacheCallback(Some(changed), none);
+                let functions = pg_sys::SysCacheIdentifier::PROCOID as _;
+                pg_sys::CacheRegisterSyscacheCallback(functions, Some(function_changed), none);
             }
             WATCHED.with_borrow_mut(|all| all.retain(|(_, stale)| stale.strong_count() > 0));
             let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
@@ -283,9 +297,81 @@ unsafe fn is_fit(relation: pg_sys::Relation) -> bool {
             && (*relation).rd_rules.is_null()
             && (*relation).trigdesc.is_null()
             && {
-                let constraints = (*(*relation).rd_att).constr;
-                constraints.is_null() || !(*constraints).has_generated_stored
+                // The owner's rights on its own table can be taken away too.
+                let rights = pg_sys::ACL_SELECT | pg_sys::ACL_INSERT | pg_sys::ACL_UPDATE;
+                let all = pg_sys::AclMaskHow::ACLMASK_ALL;
+                let held =
+                    pg_sys::pg_class_aclmask((*relation).rd_id, class.relowner, rights as _, all);
+                held == rights as pg_sys::AclMode
             }
+    }
+}
+
+/// The columns, if the table has these and no others, of types as the callers write them.
+///
+/// # Safety
+/// The relation is open.
+unsafe fn columns_of(relation: pg_sys::Relation, names: &[&CStr]) -> Option<Vec<Column>> {
+    const TYPES: [pg_sys::Oid; 8] = [
+        pg_sys::TEXTOID,
+        pg_sys::INT8OID,
+        pg_sys::INT4OID,
+        pg_sys::BOOLOID,
+        pg_sys::BYTEAOID,
+        pg_sys::TIMESTAMPTZOID,
+        pg_sys::JSONBOID,
+        pg_sys::TSTZRANGEOID,
+    ];
+    // SAFETY: the caller's promise; a column that has been dropped has no type.
+    unsafe {
+        let table = (*relation).rd_id;
+        let live = (1..=(*(*relation).rd_rel).relnatts)
+            .filter(|number| pg_sys::get_atttype(table, *number) != pg_sys::Oid::INVALID);
+        if live.count() != names.len() {
+            return None;
+        }
+        let column = |name: &&CStr| {
+            let number = pg_sys::get_attnum(table, name.as_ptr());
+            let place = usize::try_from(i32::from(number) - 1).ok()?;
+            let (mut type_oid, mut modifier, mut collation) =
+                (pg_sys::Oid::INVALID, 0, pg_sys::Oid::INVALID);
+            pg_sys::get_atttypetypmodcoll(
+                table,
+                number,
+                &mut type_oid,
+                &mut modifier,
+                &mut collation,
+            );
+            let is_plain = TYPES.contains(&type_oid)
+                && modifier == -1
+                && pg_sys::get_attgenerated(table, number) == 0;
+            is_plain.then_some(Column { place, type_oid })
+        };
+        names.iter().map(column).collect()
+    }
+}
+
+/// Whether an index is one that [`Use::find`] does right.
+///
+/// # Safety
+/// The index is open, and the info is its own.
+unsafe fn can_find(index: pg_sys::Relation, info: *const pg_sys::IndexInfo) -> bool {
+    const TYPES: [pg_sys::Oid; 2] = [pg_sys::TEXTOID, pg_sys::INT8OID];
+    // SAFETY: the caller's promise.
+    unsafe {
+        let form = &*(*index).rd_index;
+        let keys = form.indnkeyatts as usize;
+        (*(*index).rd_rel).relam == pg_sys::BTREE_AM_OID
+            && form.indisunique
+            && form.indisvalid
+            && form.indimmediate
+            && !form.indcheckxmin
+            && (*info).ii_Predicate.is_null()
+            && keys <= TYPES.len()
+            // Rising: the last row is found by walking back.
+            && (0..keys).all(|n| {
+                *(*index).rd_opcintype.add(n) == TYPES[n] && *(*index).rd_indoption.add(n) == 0
+            })
     }
 }
 
@@ -304,17 +390,9 @@ impl Ways {
         // into the relation, but for what `Table::open` and `Use::open_indexes` set anew
         // for each use.
         unsafe {
-            let mut columns = Vec::with_capacity(names.len());
-            for name in names {
-                let number = pg_sys::get_attnum(table, name.as_ptr());
-                let place = usize::try_from(i32::from(number) - 1).ok()?;
-                columns.push(Column { place, type_oid: pg_sys::get_atttype(table, number) });
-            }
+            let columns = columns_of(relation, names)?;
             let oids = PgList::<pg_sys::Oid>::from_pg(pg_sys::RelationGetIndexList(relation));
             let oids: Vec<pg_sys::Oid> = oids.iter_oid().collect();
-            if !oids.contains(&key) {
-                return None;
-            }
             // That an index has become ready to be written into, as one does that is made
             // concurrently, PostgreSQL promises to tell of the index alone.
             oids.iter().for_each(|oid| watch(*oid, stale));
@@ -330,9 +408,11 @@ impl Ways {
             (*target).ri_IndexRelationInfo =
                 pg_sys::palloc0(oids.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
             let mut indexes = Vec::with_capacity(oids.len());
+            let mut finds = false;
             for oid in oids {
                 let index = pg_sys::index_open(oid, pg_sys::AccessShareLock as _);
                 let info = pg_sys::BuildIndexInfo(index);
+                finds |= oid == key && can_find(index, info);
                 pg_sys::index_close(index, pg_sys::AccessShareLock as _);
                 let condition = match (*info).ii_Predicate.is_null() {
                     true => ptr::null_mut(),
@@ -348,6 +428,10 @@ impl Ways {
             let new = pg_sys::MakeSingleTupleTableSlot(shape, &raw const pg_sys::TTSOpsVirtual);
             let width = (*shape).natts as usize;
             pg_sys::MemoryContextSwitchTo(before);
+            if !finds {
+                pg_sys::FreeExecutorState(estate);
+                return None;
+            }
             pg_sys::MemoryContextSetParent((*estate).es_query_cxt, pg_sys::TopMemoryContext);
             Some(Self { table, key, columns, estate, target, indexes, found, new, width })
         }
@@ -355,19 +439,20 @@ impl Ways {
 }
 
 /// As each statement through SPI does: what this transaction has done is seen, and what
-/// others have committed by now.
+/// others have committed by now; also by a function in a constraint or an index.
 fn fresh_snapshot() -> pg_sys::Snapshot {
-    // SAFETY: in a transaction; registered, so that it is kept until it is let go, by
-    // `Use::done` or by the abort.
+    // SAFETY: in a transaction; kept until it is let go, by `Use::done` or by the abort.
     unsafe {
         pg_sys::CommandCounterIncrement();
-        pg_sys::RegisterSnapshot(pg_sys::GetTransactionSnapshot())
+        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
+        pg_sys::GetActiveSnapshot()
     }
 }
 
 impl Use<'_> {
     /// Finds the last row with that key into `ways.found`.
-    fn find(&mut self, key: &[DatumWithOid], snapshot: pg_sys::Snapshot) -> bool {
+    fn find(&mut self, key: &[DatumWithOid]) -> bool {
+        let snapshot = self.snapshot;
         // SAFETY: the key's columns are text and bigint, as the index has them; the scan is
         // ended before the index is closed, and the slot keeps the row's page pinned.
         unsafe {
@@ -423,7 +508,7 @@ impl Use<'_> {
 
     /// Locks the row that has been found, in its newest version, which then is the one
     /// found. False: somebody else holds it, or it is gone.
-    fn lock(&mut self, snapshot: pg_sys::Snapshot) -> bool {
+    fn lock(&mut self) -> bool {
         let mut why = pg_sys::TM_FailureData::default();
         // SAFETY: the slot holds a row of this relation; its place is copied, as locking
         // fills the slot anew.
@@ -432,7 +517,7 @@ impl Use<'_> {
             pg_sys::table_tuple_lock(
                 self.relation,
                 &mut place,
-                snapshot,
+                self.snapshot,
                 self.ways.found,
                 pg_sys::GetCurrentCommandId(false),
                 pg_sys::LockTupleMode::LockTupleNoKeyExclusive,
@@ -492,7 +577,7 @@ impl Use<'_> {
     }
 
     /// Writes the row that has been locked anew.
-    fn update(&mut self, values: &[(usize, DatumWithOid)], snapshot: pg_sys::Snapshot) {
+    fn update(&mut self, values: &[(usize, DatumWithOid)]) {
         let Ways { estate, target, new, found, width, .. } = *self.ways;
         // SAFETY: as ExecUpdate does. The row is locked by this transaction, so nobody is
         // waited for and nobody can have changed it.
@@ -516,7 +601,7 @@ impl Use<'_> {
                 &mut place,
                 new,
                 pg_sys::GetCurrentCommandId(true),
-                snapshot,
+                self.snapshot,
                 ptr::null_mut(),
                 true,
                 &mut why,
@@ -569,16 +654,14 @@ impl Use<'_> {
     }
 
     /// Lets everything go but the lock of the table, which is the transaction's.
-    fn done(self, snapshot: Option<pg_sys::Snapshot>) {
+    fn done(self) {
         // SAFETY: nothing that is let go is used any more.
         unsafe {
             pg_sys::ExecClearTuple(self.ways.found);
             pg_sys::ExecClearTuple(self.ways.new);
             let context = (*self.ways.estate).es_per_tuple_exprcontext;
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
-            if let Some(snapshot) = snapshot {
-                pg_sys::UnregisterSnapshot(snapshot);
-            }
+            pg_sys::PopActiveSnapshot();
             pg_sys::table_close(self.relation, pg_sys::NoLock as _);
         }
     }
@@ -588,7 +671,7 @@ impl Use<'_> {
 /// The slot has the column, and the value is of its type.
 unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: Column, value: &DatumWithOid) {
     let datum = value.datum();
-    debug_assert!(datum.is_none() || value.oid() == column.type_oid);
+    assert!(datum.is_none() || value.oid() == column.type_oid, "a column has changed its type");
     // SAFETY: the caller's promise.
     unsafe {
         *(*slot).tts_isnull.add(column.place) = datum.is_none();
