@@ -259,6 +259,12 @@ owns the extension.';
 
 SET LOCAL search_path TO @extschema@, pg_temp;
 
+-- It sets these for itself now.
+ALTER FUNCTION @extschema@.reap_stale_claims RESET enable_seqscan;
+ALTER FUNCTION @extschema@.reap_stale_claims RESET enable_bitmapscan;
+ALTER FUNCTION @extschema@.reap_stale_claims RESET enable_hashjoin;
+ALTER FUNCTION @extschema@.reap_stale_claims RESET enable_mergejoin;
+
 -- Written by scripts/upgrade.py, to the next mark.
 
 CREATE FUNCTION "check_period"(

@@ -8,6 +8,12 @@
 //! one: a batch never meets the rows of the batches before, and nothing but counts is
 //! kept. Claims that share an instant are in one batch, however many they are, so that
 //! the instant alone says where the next one begins.
+//!
+//! Within a batch one row after the other is found without a lock, locked without waiting,
+//! and written where it was found, by its ctid. That is one walk of the index, however
+//! little the planner knows of the table. A row that somebody has changed in between is
+//! looked at again as it is locked; and its new version is not where it was found, so it
+//! is passed over.
 
 use std::thread::LocalKey;
 use std::time::Instant as Monotonic;
@@ -18,6 +24,7 @@ use pgrx::prelude::*;
 
 use crate::backend::clock;
 use crate::backend::lock::{AdvisoryLock, Subject};
+use crate::backend::rights::walking_indexes;
 use crate::backend::statement::Statement;
 use crate::backend::value::{Instant, Json};
 use crate::input;
@@ -54,24 +61,11 @@ fn reap_stale_claims(older_than: default!(Option<Interval>, "'0'")) -> Result<Js
     let older_than_ms = input::older_than_ms(older_than)?;
     input::writable("reap_stale_claims")?;
     let answer = match AdvisoryLock::try_take(Subject::Reaper) {
-        Some(_until_the_transaction_ends) => reap(older_than_ms),
+        Some(_until_the_transaction_ends) => walking_indexes(|| reap(older_than_ms)),
         None => Answer::busy(),
     };
     Ok(Json::from(&answer))
 }
-
-extension_sql!(
-    r#"
--- However many rows there are, and whatever is known of them when the statements are
--- planned: the reaper walks indexes.
-ALTER FUNCTION reap_stale_claims SET enable_seqscan = off;
-ALTER FUNCTION reap_stale_claims SET enable_bitmapscan = off;
-ALTER FUNCTION reap_stale_claims SET enable_hashjoin = off;
-ALTER FUNCTION reap_stale_claims SET enable_mergejoin = off;
-"#,
-    name = "reaper_walks_indexes",
-    requires = [reap_stale_claims]
-);
 
 fn reap(older_than_ms: i64) -> Answer {
     let begun = Monotonic::now();
@@ -101,51 +95,50 @@ fn reap(older_than_ms: i64) -> Answer {
 const BATCH: i64 = 10_000;
 
 statement! {
-    /// A batch. The claims are found without a lock, then locked without waiting, then
-    /// changed only if they still are what was found: one that has been renewed, booked or
-    /// taken anew in between is left alone. The first row of the result is about what was
-    /// found, the others about what was changed: one a status, or with $5 one a claim.
+    /// A batch. The first row of the result counts it, the others are the claims that have
+    /// ended, if $5.
     ///
     /// Claims that a pool counts are not among them: they end together with its count.
     END_BATCH =
         "WITH due AS MATERIALIZED (
-             SELECT slot_id, token, expires_at FROM claims.slot_claims
-             WHERE status = 'claimed' AND expires_at > $1 AND expires_at <= $2
-               AND (units IS NULL OR period IS NOT NULL OR on_expiry = 'review')
-             ORDER BY expires_at FETCH FIRST $4 ROWS WITH TIES),
-         had AS MATERIALIZED (
-             SELECT claim.slot_id, claim.token
-             FROM due JOIN claims.slot_claims AS claim USING (slot_id, token)
-             WHERE claim.status = 'claimed' AND claim.expires_at <= $2
-             FOR NO KEY UPDATE OF claim SKIP LOCKED),
+             SELECT count(*) AS claims, max(expires_at) AS last
+             FROM (SELECT expires_at FROM claims.slot_claims
+                   WHERE status = 'claimed' AND expires_at > $1 AND expires_at <= $2
+                     AND (units IS NULL OR period IS NOT NULL OR on_expiry = 'review')
+                   ORDER BY expires_at FETCH FIRST $4 ROWS WITH TIES) AS batch),
          ended AS (
              UPDATE claims.slot_claims AS claim
              SET status = CASE on_expiry WHEN 'review' THEN 'review' ELSE 'expired' END,
                  expires_at = CASE on_expiry WHEN 'review' THEN expires_at END,
                  ended_at = CASE on_expiry WHEN 'review' THEN NULL ELSE $3 END,
                  ended_by = CASE on_expiry WHEN 'review' THEN NULL ELSE 'reaper' END
-             FROM had
-             WHERE claim.slot_id = had.slot_id AND claim.token = had.token
-               AND claim.status = 'claimed' AND claim.expires_at <= $2
-             RETURNING claim.slot_id, claim.token, claim.holder, claim.status)
-         SELECT NULL, count(*), max(expires_at), NULL, NULL, NULL FROM due
+             FROM (SELECT ctid AS place FROM claims.slot_claims
+                   WHERE status = 'claimed' AND expires_at > $1
+                     AND expires_at <= (SELECT last FROM due)
+                     AND (units IS NULL OR period IS NOT NULL OR on_expiry = 'review')
+                   ORDER BY expires_at FOR NO KEY UPDATE SKIP LOCKED) AS had
+             WHERE claim.ctid = had.place
+             RETURNING claim.status, CASE WHEN $5 THEN claim.slot_id END AS slot_id,
+                       claim.token, CASE WHEN $5 THEN claim.holder END AS holder)
+         SELECT (SELECT claims FROM due), (SELECT last FROM due),
+                count(*) FILTER (WHERE status = 'expired'),
+                count(*) FILTER (WHERE status = 'review'), NULL, NULL, NULL, NULL
+         FROM ended
          UNION ALL
-         SELECT status, count(*), NULL, CASE WHEN $5 THEN slot_id END,
-                CASE WHEN $5 THEN token END, CASE WHEN $5 THEN holder END
-         FROM ended GROUP BY 1, 4, 5, 6
-         ORDER BY 4, 5";
+         SELECT NULL, NULL, NULL, NULL, slot_id, token, holder, status = 'review'
+         FROM ended WHERE $5";
 }
 
 #[derive(Default)]
-struct Ended {
+struct Sum {
     expired: i64,
     in_review: i64,
     skipped: i64,
 }
 
 /// Ends what expired at `latest` or before.
-fn end_expired(now: Instant, latest: Instant) -> Ended {
-    let mut ended = Ended::default();
+fn end_expired(now: Instant, latest: Instant) -> Sum {
+    let mut sum = Sum::default();
     let mut after = Some(Instant::EARLIEST);
     while let Some(expired_after) = after {
         let args = [
@@ -155,59 +148,43 @@ fn end_expired(now: Instant, latest: Instant) -> Ended {
             BATCH.into(),
             settings::notify().into(),
         ];
-        let batch = END_BATCH.with(|end| {
-            end.rows(&args, |row| Group {
-                status: row.get(1),
-                count: row.must(2),
-                last: row.get(3),
-                claim: row.get(4).zip(row.get(5)).zip(row.get(6)),
+        let rows = END_BATCH.with(|end| {
+            end.rows(&args, |row| match row.get(1) {
+                Some(found) => Ended::Batch {
+                    found,
+                    last: row.get(2),
+                    expired: row.must(3),
+                    in_review: row.must(4),
+                },
+                None => Ended::Claim(notify::Change {
+                    slot_id: row.get(5),
+                    key: None,
+                    token: row.must(6),
+                    holder: row.get(7),
+                    status: if row.must(8) { "review" } else { "expired" },
+                }),
             })
         });
-        let mut left = 0;
         after = None;
-        for group in &batch {
-            match group.status.as_deref() {
-                None => {
-                    left += group.count;
-                    after = group.last.filter(|_| group.count >= BATCH);
+        for row in rows {
+            match row {
+                Ended::Batch { found, last, expired, in_review } => {
+                    sum.expired += expired;
+                    sum.in_review += in_review;
+                    sum.skipped += found - expired - in_review;
+                    after = last.filter(|_| found >= BATCH);
                 }
-                Some("review") => {
-                    left -= group.count;
-                    ended.in_review += group.count;
-                    group.announce("review");
-                }
-                Some(_) => {
-                    left -= group.count;
-                    ended.expired += group.count;
-                    group.announce("expired");
-                }
+                Ended::Claim(change) => notify::of(&change),
             }
         }
-        ended.skipped += left;
     }
-    ended
+    sum
 }
 
 /// A row of [`END_BATCH`].
-struct Group {
-    status: Option<String>,
-    count: i64,
-    last: Option<Instant>,
-    claim: Option<((String, i64), String)>,
-}
-
-impl Group {
-    fn announce(&self, status: &'static str) {
-        if let Some(((slot_id, token), holder)) = &self.claim {
-            notify::of(&notify::Change {
-                slot_id: Some(slot_id.clone()),
-                key: None,
-                token: *token,
-                holder: Some(holder.clone()),
-                status,
-            });
-        }
-    }
+enum Ended {
+    Batch { found: i64, last: Option<Instant>, expired: i64, in_review: i64 },
+    Claim(notify::Change),
 }
 
 statement! {
@@ -250,41 +227,45 @@ statement! {
     /// a later one is looked at here and now; and a later one that is there does not go
     /// before this one, since only the reaper deletes. What lives on in a later row stays
     /// too, as its token goes on meaning that one.
+    ///
+    /// OFFSET 0 keeps the two questions what they are, one probe for each row; without it
+    /// they become joins.
     PURGE_CLAIMS =
         "WITH old AS MATERIALIZED (
-             SELECT slot_id, token, ended_at FROM claims.slot_claims
-             WHERE ended_at > $1 AND ended_at < $2
-             ORDER BY ended_at FETCH FIRST $3 ROWS WITH TIES),
-         had AS MATERIALIZED (
-             SELECT claim.slot_id, claim.token
-             FROM old JOIN claims.slot_claims AS claim USING (slot_id, token)
-             WHERE claim.ended_at < $2
-               AND EXISTS (SELECT FROM claims.slot_claims AS later
-                           WHERE later.slot_id = claim.slot_id AND later.token > claim.token)
-               AND NOT EXISTS (SELECT FROM claims.slot_claims AS late
-                               WHERE late.slot_id = claim.slot_id AND late.ended_at IS NULL
-                                 AND late.origin = coalesce(claim.origin, claim.token))
-             FOR UPDATE OF claim SKIP LOCKED),
+             SELECT count(*) AS claims, max(ended_at) AS last
+             FROM (SELECT ended_at FROM claims.slot_claims
+                   WHERE ended_at > $1 AND ended_at < $2
+                   ORDER BY ended_at FETCH FIRST $3 ROWS WITH TIES) AS batch),
          gone AS (
-             DELETE FROM claims.slot_claims AS claim USING had
-             WHERE claim.slot_id = had.slot_id AND claim.token = had.token AND claim.ended_at < $2
+             DELETE FROM claims.slot_claims AS claim
+             USING (SELECT ctid AS place FROM claims.slot_claims AS claim
+                    WHERE ended_at > $1 AND ended_at <= (SELECT last FROM old)
+                      AND EXISTS (SELECT FROM claims.slot_claims AS later
+                                  WHERE later.slot_id = claim.slot_id AND later.token > claim.token
+                                  OFFSET 0)
+                      AND NOT EXISTS (SELECT FROM claims.slot_claims AS late
+                                      WHERE late.slot_id = claim.slot_id AND late.ended_at IS NULL
+                                        AND late.origin = coalesce(claim.origin, claim.token)
+                                      OFFSET 0)
+                    ORDER BY ended_at FOR UPDATE OF claim SKIP LOCKED) AS had
+             WHERE claim.ctid = had.place
              RETURNING 1)
-         SELECT count(*), max(ended_at), (SELECT count(*) FROM gone) FROM old";
+         SELECT claims, last, (SELECT count(*) FROM gone) FROM old";
 
     PURGE_KEYS =
         "WITH old AS MATERIALIZED (
-             SELECT key, finished_at FROM claims.keys
-             WHERE finished_at > $1 AND finished_at < $2
-             ORDER BY finished_at FETCH FIRST $3 ROWS WITH TIES),
-         had AS MATERIALIZED (
-             SELECT entry.key FROM old JOIN claims.keys AS entry USING (key)
-             WHERE entry.finished_at < $2
-             FOR UPDATE OF entry SKIP LOCKED),
+             SELECT count(*) AS keys, max(finished_at) AS last
+             FROM (SELECT finished_at FROM claims.keys
+                   WHERE finished_at > $1 AND finished_at < $2
+                   ORDER BY finished_at FETCH FIRST $3 ROWS WITH TIES) AS batch),
          gone AS (
-             DELETE FROM claims.keys AS entry USING had
-             WHERE entry.key = had.key AND entry.finished_at < $2
+             DELETE FROM claims.keys AS entry
+             USING (SELECT ctid AS place FROM claims.keys
+                    WHERE finished_at > $1 AND finished_at <= (SELECT last FROM old)
+                    ORDER BY finished_at FOR UPDATE SKIP LOCKED) AS had
+             WHERE entry.ctid = had.place
              RETURNING 1)
-         SELECT count(*), max(finished_at), (SELECT count(*) FROM gone) FROM old";
+         SELECT keys, last, (SELECT count(*) FROM gone) FROM old";
 
     PURGE_RUNS = "DELETE FROM claims.reaper_runs WHERE started_at < $1";
 }
@@ -317,7 +298,7 @@ fn record(
     now: Instant,
     took_ms: i64,
     older_than_ms: i64,
-    ended: &Ended,
+    ended: &Sum,
     keys_overdue: i64,
     purged: Option<&Purged>,
 ) {

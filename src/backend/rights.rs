@@ -49,6 +49,23 @@ pub fn in_plain_text<T>(work: impl FnOnce() -> T) -> T {
     with_settings(&settings, work)
 }
 
+/// Plans and runs statements about a heap of rows, which are written for one walk of one
+/// index, as just that: also where the table has grown since it was last counted, and
+/// whatever the session has set.
+pub fn walking_indexes<T>(work: impl FnOnce() -> T) -> T {
+    let settings = [
+        (c"enable_indexscan", c"on"),
+        (c"enable_tidscan", c"on"),
+        (c"enable_nestloop", c"on"),
+        (c"enable_seqscan", c"off"),
+        (c"enable_bitmapscan", c"off"),
+        (c"enable_hashjoin", c"off"),
+        (c"enable_mergejoin", c"off"),
+        (c"enable_sort", c"off"),
+    ];
+    with_settings(&settings, work)
+}
+
 fn with_settings<T>(settings: &[(&CStr, &CStr)], work: impl FnOnce() -> T) -> T {
     // SAFETY: as PostgreSQL does for the SET clause of a function: every level that is
     // opened is closed, here or by the abort of the transaction.
