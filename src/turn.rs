@@ -3,7 +3,8 @@
 //! 1. An unlocked look: what can be answered without writing is answered. No
 //!    transaction id, no WAL, no fsync: losing is nearly free.
 //! 2. The advisory lock of the slot or key, only tried, again and again within the call's
-//!    patience.
+//!    patience: when its holder has let it go and wakes those who came first, and in
+//!    between, longer each time, as some end without a word.
 //! 3. Under it a fresh look, then the clock, then the write. Anything that is not
 //!    exactly as it was read: back to 1.
 //! 4. A call that changed nothing lets its lock go at once, and nobody sleeps with one.
@@ -15,8 +16,8 @@ use std::time::{Duration, Instant as Monotonic};
 
 use pgrx::datum::DatumWithOid;
 
-use crate::backend::clock;
-use crate::backend::lock::{AdvisoryLock, Subject};
+use crate::backend::clock::{self, Slept};
+use crate::backend::lock::{AdvisoryLock, Subject, Waiting};
 use crate::backend::statement::Statement;
 use crate::notify;
 use crate::settings;
@@ -93,7 +94,7 @@ pub fn take_turns<T>(
     mut attempt: impl FnMut(&mut Turn) -> Option<T>,
 ) -> Option<T> {
     loop {
-        if let Some(answer) = take_turn(subjects, &mut attempt) {
+        if let Some(answer) = take_turn(subjects, patience, &mut attempt) {
             return Some(answer);
         }
         if !patience.pause() {
@@ -102,21 +103,13 @@ pub fn take_turns<T>(
     }
 }
 
-/// One turn, if every lock can be had now.
+/// One turn, if every lock can be had within the patience.
 pub fn take_turn<T>(
     subjects: &[Subject],
+    patience: &mut Patience,
     attempt: impl FnOnce(&mut Turn) -> Option<T>,
 ) -> Option<T> {
-    let mut locks = Vec::with_capacity(subjects.len());
-    for subject in subjects {
-        match AdvisoryLock::try_take(*subject) {
-            Some(lock) => locks.push(lock),
-            None => {
-                locks.into_iter().for_each(AdvisoryLock::release);
-                return None;
-            }
-        }
-    }
+    let locks = take(subjects, patience)?;
     let mut turn = Turn::default();
     let answer = attempt(&mut turn);
     turn.announce();
@@ -126,17 +119,54 @@ pub fn take_turn<T>(
     answer
 }
 
+/// All of the locks, within the patience.
+fn take(subjects: &[Subject], patience: &mut Patience) -> Option<Vec<AdvisoryLock>> {
+    let mut waiting: Option<Waiting> = None;
+    let locks = loop {
+        let missing = match try_take(subjects) {
+            Ok(locks) => break Some(locks),
+            Err(missing) => missing,
+        };
+        if !waiting.as_ref().is_some_and(|waiting| waiting.is_for(missing)) {
+            // And once more at once: who let it go meanwhile did not know of us.
+            waiting.replace(Waiting::begin(missing)).into_iter().for_each(Waiting::end);
+        } else if !patience.pause() {
+            break None;
+        }
+    };
+    waiting.into_iter().for_each(Waiting::end);
+    locks
+}
+
+/// All of the locks that can be had now, or else the first that cannot.
+fn try_take<'a>(subjects: &[Subject<'a>]) -> Result<Vec<AdvisoryLock>, Subject<'a>> {
+    let mut locks = Vec::with_capacity(subjects.len());
+    for subject in subjects {
+        match AdvisoryLock::try_take(*subject) {
+            Some(lock) => locks.push(lock),
+            None => {
+                locks.into_iter().for_each(AdvisoryLock::release);
+                return Err(*subject);
+            }
+        }
+    }
+    Ok(locks)
+}
+
 /// How long a call may go on, and how long it sleeps between two attempts.
 pub struct Patience {
     deadline: Monotonic,
-    pause_ms: u64,
-    most_pause_ms: u64,
+    pause: Duration,
+    longest_pause: Duration,
 }
+
+/// Who was woken finds what he waits for within moments, unless another was quicker.
+const AFTER_WAKING: Duration = Duration::from_micros(50);
 
 impl Patience {
     /// For a lock, which is held for as long as somebody's transaction lasts.
     pub fn for_lock() -> Self {
-        Self::new(settings::lock_wait_ms(), 1, 50)
+        Self::new(settings::lock_wait_ms(), 2, 50)
     }
 
     /// For a slot to become free.
@@ -144,21 +174,26 @@ impl Patience {
         Self::new(wait_ms, 10, 250)
     }
 
-    fn new(ms: i64, pause_ms: u64, most_pause_ms: u64) -> Self {
-        let deadline = Monotonic::now() + Duration::from_millis(ms.max(0) as u64);
-        Self { deadline, pause_ms, most_pause_ms }
+    fn new(ms: i64, pause_ms: u64, longest_pause_ms: u64) -> Self {
+        Self {
+            deadline: Monotonic::now() + Duration::from_millis(ms.max(0) as u64),
+            pause: Duration::from_millis(pause_ms),
+            longest_pause: Duration::from_millis(longest_pause_ms),
+        }
     }
 
-    /// Sleeps a little, longer each time, so that many who wait do not wake together.
-    /// False, without sleeping, when the time is up.
+    /// Sleeps a little, longer each time, so that many who wait do not wake together, and
+    /// not so long when somebody wakes us. False, without sleeping, when the time is up.
     pub fn pause(&mut self) -> bool {
         let left = self.deadline.saturating_duration_since(Monotonic::now());
         if left.is_zero() {
             return false;
         }
-        let pause_us = fastrand::u64(self.pause_ms * 500..=self.pause_ms * 1000);
-        self.pause_ms = (self.pause_ms * 2).min(self.most_pause_ms);
-        clock::sleep(Duration::from_micros(pause_us).min(left));
+        let pause = self.pause.mul_f64(0.5 + fastrand::f64() / 2.0).min(left);
+        self.pause = match clock::sleep(pause) {
+            Slept::Through => (self.pause * 2).min(self.longest_pause),
+            Slept::Woken => AFTER_WAKING,
+        };
         true
     }
 }

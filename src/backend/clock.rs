@@ -13,26 +13,35 @@ pub fn now() -> Instant {
     Instant(unsafe { pg_sys::GetCurrentTimestamp() })
 }
 
-/// Sleeps, and answers statement_timeout, a cancel and the end of the backend at once.
-pub fn sleep(pause: Duration) {
-    let end = std::time::Instant::now() + pause;
-    loop {
-        let left = end.saturating_duration_since(std::time::Instant::now());
-        if left.is_zero() {
-            return;
-        }
-        // SAFETY: MyLatch is this backend's own latch, set up before any function runs.
-        unsafe {
-            pg_sys::WaitLatch(
-                pg_sys::MyLatch,
-                (pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH) as _,
-                left.as_millis().max(1) as _,
-                pg_sys::PG_WAIT_EXTENSION,
-            );
-            pg_sys::ResetLatch(pg_sys::MyLatch);
-        }
+/// How a sleep ended.
+pub enum Slept {
+    Through,
+    Woken,
+}
+
+/// Sleeps until the pause is over or somebody sets this backend's latch, and answers
+/// statement_timeout, a cancel and the end of the backend at once.
+pub fn sleep(pause: Duration) -> Slept {
+    // A latch is waited for by the millisecond.
+    if pause < Duration::from_millis(1) {
+        // SAFETY: sleeps, and nothing else.
+        unsafe { pg_sys::pg_usleep(pause.as_micros() as _) };
         check_for_interrupts!();
+        return Slept::Through;
     }
+    // SAFETY: MyLatch is this backend's own latch, set up before any function runs.
+    let events = unsafe {
+        let events = pg_sys::WaitLatch(
+            pg_sys::MyLatch,
+            (pg_sys::WL_LATCH_SET | pg_sys::WL_TIMEOUT | pg_sys::WL_EXIT_ON_PM_DEATH) as _,
+            pause.as_millis() as _,
+            pg_sys::PG_WAIT_EXTENSION,
+        );
+        pg_sys::ResetLatch(pg_sys::MyLatch);
+        events as u32
+    };
+    check_for_interrupts!();
+    if events & pg_sys::WL_LATCH_SET != 0 { Slept::Woken } else { Slept::Through }
 }
 
 /// Whether the transaction's snapshot is its own for good (REPEATABLE READ and above).

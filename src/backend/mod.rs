@@ -4,7 +4,7 @@
 //! |-------------|----------------------------------------------------------------------|
 //! | `statement` | prepared statements through SPI, one cache per backend               |
 //! | `table`     | one row of the extension's own tables, without a statement            |
-//! | `lock`      | the transaction-level advisory lock, only ever tried                 |
+//! | `lock`      | the transaction-level advisory lock, and waking who waits for it     |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
 //! | `server`    | what the server says of its other extensions, and of this one        |
 //! | `publisher` | whether another server fills the tables, by logical replication      |
@@ -34,5 +34,6 @@ pub fn init() {
     // SAFETY: the argument is a NUL-terminated literal. From here on
     // `SET pg_claims.lock_wiat` is an error instead of a silent new setting.
     unsafe { pgrx::pg_sys::MarkGUCPrefixReserved(c"pg_claims".as_ptr()) };
+    lock::init();
     publisher::init();
 }

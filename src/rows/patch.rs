@@ -149,7 +149,7 @@ impl Patch {
     fn write(&self) -> Result<Answer, Refusal> {
         let mut patience = Patience::for_lock();
         loop {
-            if let Some(answer) = self.attempt()? {
+            if let Some(answer) = self.attempt(&mut patience)? {
                 return Ok(answer);
             }
             if !patience.pause() {
@@ -159,10 +159,10 @@ impl Patch {
     }
 
     /// `None` to look again: somebody has locked the row or its table, or is making the row.
-    fn attempt(&self) -> Result<Option<Answer>, Refusal> {
+    fn attempt(&self, patience: &mut Patience) -> Result<Option<Answer>, Refusal> {
         let Some(row) = self.target.read(&self.key)? else {
             return Ok(match self.may_create {
-                true => self.create(),
+                true => self.create(patience),
                 false => Some(absent(&self.target, &self.key)),
             });
         };
@@ -310,13 +310,13 @@ impl Patch {
     }
 
     /// Makes the row; `None` when somebody else is at it.
-    fn create(&self) -> Option<Answer> {
+    fn create(&self, patience: &mut Patience) -> Option<Answer> {
         let tracked = &self.target.tracked;
         if let Some(refused) = self.owned_by_another(&self.changes.fields()) {
             return Some(self.named(refused));
         }
         let subject = Subject::NewRow(tracked.table.0.to_u32(), &self.key.given);
-        let row = take_turn(&[subject], |turn| {
+        let row = take_turn(&[subject], patience, |turn| {
             let _until_it_is_written = Writing::begin(tracked.table, self.author.clone());
             turn.write_with(|| self.target.insert(&self.key, &self.changes))
         })?;

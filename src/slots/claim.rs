@@ -208,7 +208,9 @@ impl Order {
         loop {
             let refused = match self.look()? {
                 Some(answer) => Some(answer),
-                None => take_turn(&subjects, |turn| self.attempt(turn)).transpose()?,
+                None => {
+                    take_turn(&subjects, &mut for_lock, |turn| self.attempt(turn)).transpose()?
+                }
             };
             match refused {
                 // Only a running lease can end by itself.

@@ -194,19 +194,30 @@ async fn sell_and_take_back(database: &Database) {
     let seed = fastrand::u64(..);
     println!("seed {seed}");
     let mut restockers = Vec::new();
+    let sessions = database.connect_many(SESSIONS).await;
+    // On a slow machine the leases run out before a pool is full. So both begin with nothing in them,
+    // and get something once somebody has been refused.
+    let refused = Arc::new(AtomicBool::new(false));
     let until = Instant::now() + LENGTH;
     for pool in 0..POOLS {
         let session = database.connect().await;
-        set_capacity(&session, &name_of(pool), CAPACITY).await;
-        restockers.push(tokio::spawn(restock(session, name_of(pool), seed, until)));
+        set_capacity(&session, &name_of(pool), 0).await;
+        restockers.push(tokio::spawn(restock(
+            session,
+            name_of(pool),
+            refused.clone(),
+            seed,
+            until,
+        )));
     }
     let watcher = Watcher::start(database).await;
     let reaper = tokio::spawn(reap_until(database.connect().await, until));
-    let log: Vec<Call> = stampede(database.connect_many(SESSIONS).await, |number, session| {
+    let log: Vec<Call> = stampede(sessions, |number, session| {
         Buyer {
             session,
             name: format!("buyer:{number}"),
             rng: fastrand::Rng::with_seed(seed ^ number as u64),
+            refused: refused.clone(),
             log: Vec::new(),
         }
         .buy_until(until, POOLS)
@@ -270,9 +281,18 @@ struct Capacity {
     answered_us: i64,
 }
 
-async fn restock(session: Session, pool: String, seed: u64, until: Instant) -> Vec<Capacity> {
+async fn restock(
+    session: Session,
+    pool: String,
+    refused: Arc<AtomicBool>,
+    seed: u64,
+    until: Instant,
+) -> Vec<Capacity> {
     let mut rng = fastrand::Rng::with_seed(!seed);
-    let mut capacities = vec![Capacity { units: CAPACITY, sent_us: 0, answered_us: 0 }];
+    let mut capacities = vec![Capacity { units: 0, sent_us: 0, answered_us: 0 }];
+    while !refused.load(Ordering::Relaxed) && Instant::now() < until {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
     while Instant::now() < until {
         let units = rng.i32(CAPACITY / 2..=CAPACITY);
         let sent_us = clock_us();
@@ -308,6 +328,8 @@ struct Buyer {
     session: Session,
     name: String,
     rng: fastrand::Rng,
+    /// Whether any buyer was told that there is not enough.
+    refused: Arc<AtomicBool>,
     log: Vec<Call>,
 }
 
@@ -395,6 +417,9 @@ impl Buyer {
             let answer = self.session.answer(function, args).await;
             let answered_us = clock_us();
             let is_busy = answer.outcome() == "busy";
+            if answer.outcome() == "insufficient" {
+                self.refused.store(true, Ordering::Relaxed);
+            }
             self.log.push(Call {
                 call,
                 pool,

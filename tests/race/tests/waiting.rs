@@ -1,5 +1,5 @@
 //! `wait`: a call that waits for a slot answers interrupts at once, holds nothing while it sleeps, and
-//! gets the slot when it comes free. No test asserts a tight time; "at once" is against a wait of 30 s.
+//! gets the slot when it comes free. A call that waits for its turn keeps nobody out. No test asserts a tight time; "at once" is against a wait of 30 s.
 
 use std::time::{Duration, Instant};
 
@@ -101,6 +101,66 @@ async fn nobody_sleeps_holding_an_advisory_lock() {
     assert!(!waiting.call.is_finished());
     waiting.call.abort();
     database.drop().await;
+}
+
+/// Interleaving: twenty calls wait for a slot that an open transaction has. Each says so by a shared
+/// lock, which is all that it has; the next one gets its turn all the same.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whoever_waits_for_his_turn_keeps_nobody_out() {
+    const WAITERS: usize = 20;
+    let database = fresh_database("wait_turn").await;
+    let owner = database.connect().await;
+    owner.run("BEGIN").await;
+    let claimed = owner.answer("claim_slot", &[("slot_id", &"s"), ("holder", &"first")]).await;
+    assert!(claimed.ok(), "{claimed}");
+
+    let mut waiters = Vec::new();
+    for number in 0..WAITERS {
+        let waiter = database.connect().await;
+        waiter.run("SET pg_claims.lock_wait = '60 s'; BEGIN").await;
+        waiters.push(tokio::spawn(async move {
+            let holder = format!("run:{number}");
+            let claim = &[("slot_id", &"s" as _), ("holder", &holder as _)];
+            let answer = waiter.answer("claim_slot", claim).await;
+            let held = locks(&waiter, "pid = pg_backend_pid()").await;
+            waiter.run("COMMIT").await;
+            (answer, held)
+        }));
+    }
+    let others = "pid <> pg_backend_pid()";
+    loop {
+        let held = locks(&owner, others).await;
+        assert!(held.iter().all(|mode| mode == "ShareLock"), "{held:?}");
+        if held.len() == WAITERS {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    owner.run("ROLLBACK").await;
+
+    let mut winners = 0;
+    for waiter in waiters {
+        let (answer, held) = waiter.await.expect("a waiter panicked");
+        match answer.outcome() {
+            "claimed" => {
+                winners += 1;
+                assert_eq!(held, ["ExclusiveLock"], "{answer}");
+            }
+            outcome => assert_eq!((outcome, held.len()), ("taken", 0), "{answer} {held:?}"),
+        }
+    }
+    assert_eq!(winners, 1);
+    database.drop().await;
+}
+
+/// The modes of the advisory locks that some have in this database.
+async fn locks(session: &Session, whose: &str) -> Vec<String> {
+    let sql = format!(
+        "SELECT mode FROM pg_locks WHERE locktype = 'advisory' AND {whose}
+         AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+    );
+    let rows = session.query(&sql, &[]).await.unwrap_or_else(|e| panic!("{}", told(&e)));
+    rows.iter().map(|row| row.get(0)).collect()
 }
 
 #[tokio::test]
