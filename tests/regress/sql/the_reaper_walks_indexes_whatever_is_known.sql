@@ -38,7 +38,7 @@ SELECT answer ->> 'expired' AS expired, answer ->> 'in_review' AS in_review, ans
 SELECT reads('claims.slot_claims') - :before < 10 * 3000 AS each_a_few_times;
 COMMIT;
 
--- Units of one pool, among claims of others; by the reaper, and by a claim.
+-- Units of one pool.
 BEGIN;
 INSERT INTO claims.slot_claims (slot_id, token, holder, status, units, claimed_at, expires_at, on_expiry)
 SELECT 'pool', n + 2, 'h', 'claimed', 1, now() - interval '4 hours', now() - interval '2 hours' - n * interval '1 ms', 'release'
@@ -47,17 +47,6 @@ UPDATE claims.pools SET taken = 3000;
 SELECT reads('claims.slot_claims') AS before \gset
 SELECT answer ->> 'expired' AS expired, answer ->> 'skipped' AS skipped FROM reap_stale_claims() AS answer;
 SELECT reads('claims.slot_claims') - :before < 10 * 3000 AS each_a_few_times;
-SELECT taken FROM claims.pools;
-ROLLBACK;
-BEGIN;
-INSERT INTO claims.slot_claims (slot_id, token, holder, status, units, claimed_at, expires_at, on_expiry)
-SELECT 'pool', n + 2, 'h', 'claimed', 1, now() - interval '4 hours', now() - interval '2 hours' - n * interval '1 ms', 'release'
-  FROM generate_series(1, 3000) AS n;
-UPDATE claims.pools SET taken = 3000;
-SELECT reads('claims.slot_claims') AS before \gset
-SELECT claim_units('pool', 'h1') ->> 'outcome' AS outcome;
--- A claim reads more than that of a table that it takes for a small one.
-SELECT reads('claims.slot_claims') - :before < 100 * 3000 AS each_a_few_times;
 SELECT taken FROM claims.pools;
 ROLLBACK;
 
