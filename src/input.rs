@@ -294,6 +294,9 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
         hint: "Pass the call itself, as in claim_slot(…, after => begin_key(…)), or leave the \
                argument out.",
     })?;
+    if value.get() == NO_CONDITION {
+        return Ok(After { ok: true, answer: None, begun: None });
+    }
     let no_answer = Refusal::After { fault: "has no field \"ok\" that is true or false" };
     // An array would do for a struct, as far as serde is concerned.
     let Some(answered) = Some(value.get())
@@ -315,8 +318,7 @@ pub fn after(value: Option<Json>) -> Result<After, Refusal> {
         }
         _ => None,
     };
-    let answer = (value.get() != NO_CONDITION).then_some(value);
-    Ok(After { ok: answered.ok, answer, begun })
+    Ok(After { ok: answered.ok, answer: Some(value), begun })
 }
 
 /// A writing function works on the newest state only, and must be able to write.

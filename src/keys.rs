@@ -15,7 +15,7 @@ use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::statement::Row;
 use crate::backend::table::{Table, Unfit};
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::value::{AnyIdentifier, Instant, Json, Reply};
 use crate::error::Refusal;
 use crate::input::{self, BegunKey};
 #[cfg(feature = "mutant")]
@@ -23,7 +23,7 @@ use crate::mutant::{Part, leaves_out};
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
-use crate::turn::{Patience, Turn, take_turns};
+use crate::turn::{Patience, Turn, take_turn, take_turns};
 
 /// Begins what must happen once: of any number of simultaneous or repeated callers with
 /// one key exactly one is told to go on.
@@ -55,7 +55,7 @@ fn begin_key(
     request: default!(Option<Json>, "NULL"),
     lease: default!(Option<Interval>, "NULL"),
     call_id: default!(Option<String>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let wanted = Wanted {
         key: input::identifier("key", key)?,
         holder: input::name("holder", holder)?,
@@ -65,7 +65,7 @@ fn begin_key(
     };
     input::writable("begin_key")?;
     let answer = wanted.begin();
-    Ok(Json::from(&Answer { key: Some(wanted.key), holder: Some(wanted.holder), ..answer }))
+    Ok(Reply::from(&Answer { key: Some(wanted.key), holder: Some(wanted.holder), ..answer }))
 }
 
 /// Says how it ended, with a result for everybody who asks again.
@@ -97,7 +97,7 @@ fn finish_key(
     result: default!(Option<Json>, "NULL"),
     outcome: default!(Option<&str>, "'done'"),
     after: default!(Option<Json>, "'{\"ok\": true}'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("finish_key", key, holder, token)?;
     let result = input::json("result", result)?;
     let ending = input::word("outcome", outcome, &ENDINGS)?;
@@ -121,7 +121,7 @@ fn finish_key(
 /// Source: the Idempotency-Key header, draft-ietf-httpapi-idempotency-key-header.
 #[pg_extern(volatile, parallel_unsafe, security_definer)]
 #[search_path(pg_catalog, pg_temp)]
-fn check_key(key: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
+fn check_key(key: Option<AnyIdentifier>) -> Result<Reply, ErrorReport> {
     let key = input::identifier("key", key)?;
     let found = read_key(&key);
     let now = clock::now();
@@ -144,7 +144,7 @@ fn check_key(key: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
             Answer { holder: entry.holder.clone(), ..entry.tell(answer) }
         }
     };
-    Ok(Json::from(&Answer { key: Some(key), ..answer }))
+    Ok(Reply::from(&Answer { key: Some(key), ..answer }))
 }
 
 /// Makes the lease of a pending key longer: the heartbeat of work that takes its time.
@@ -169,7 +169,7 @@ fn extend_key(
     holder: Option<String>,
     token: default!(Option<i64>, "NULL"),
     lease: default!(Option<Interval>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("extend_key", key, holder, token)?;
     let lease_ms = input::lease_ms(lease)?;
     let answer = call.settle(|turn, entry, now| {
@@ -209,7 +209,7 @@ fn reset_key(
     key: Option<AnyIdentifier>,
     holder: Option<String>,
     reason: default!(Option<String>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("reset_key", key, holder, None)?;
     let reason = input::reason(reason);
     let answer = call.take_turns(|turn| {
@@ -374,7 +374,7 @@ statement! {
 thread_local! {
     /// The columns in the order of [`READ`], and the key's name.
     static KEYS: Table = const {
-        Table::new(c"keys", c"keys_pkey", &[
+        Table::new(c"keys", &[c"keys_pkey"], &[
             c"status", c"holder", c"token", c"attempt", c"verifying", c"fingerprint",
             c"started_at", c"lease_expires_at", c"finished_at", c"finished_by", c"reason",
             c"call_id", c"result", c"key",
@@ -437,19 +437,32 @@ struct Wanted {
 
 impl Wanted {
     fn begin(&self) -> Answer {
-        if let Some(answer) = self.look(read_key(&self.key).as_ref(), clock::now()) {
-            return answer;
-        }
         let mut patience = Patience::for_lock();
-        take_turns(&[Subject::Key(&self.key)], &mut patience, |turn| self.attempt(turn))
-            .unwrap_or_else(|| Answer { outcome: Outcome::Wait, ..Answer::busy() })
+        loop {
+            let found = read_key(&self.key);
+            if let Some(answer) = self.look(found.as_ref(), clock::now()) {
+                return answer;
+            }
+            let subject = [Subject::Key(&self.key)];
+            if let Some(answer) =
+                take_turn(&subject, &mut patience, |turn| self.attempt(turn, found))
+            {
+                return answer;
+            }
+            if !patience.pause() {
+                return Answer { outcome: Outcome::Wait, ..Answer::busy() };
+            }
+        }
     }
 
-    /// Under the lock: a fresh look, the clock, the write.
-    fn attempt(&self, turn: &mut Turn) -> Option<Answer> {
-        let found = read_key(&self.key);
+    /// Under the lock: the clock, and the write, which finds the key as it was seen, or does
+    /// nothing. `None`: look again.
+    fn attempt(&self, turn: &mut Turn, seen: Option<Entry>) -> Option<Answer> {
+        let found = if turn.at_once { seen } else { read_key(&self.key) };
         let now = clock::now();
-        if let Some(answer) = self.look(found.as_ref(), now) {
+        if !turn.at_once
+            && let Some(answer) = self.look(found.as_ref(), now)
+        {
             return Some(answer);
         }
         let granted = self.grant(found.as_ref(), now);
@@ -597,9 +610,9 @@ impl Call {
         Ok(Self { key, holder, token })
     }
 
-    fn answer(&self, answer: Answer) -> Json {
+    fn answer(&self, answer: Answer) -> Reply {
         let (key, holder) = (Some(self.key.clone()), Some(self.holder.clone()));
-        Json::from(&Answer { key, holder, ..answer })
+        Reply::from(&Answer { key, holder, ..answer })
     }
 
     fn take_turns(&self, attempt: impl Fn(&mut Turn) -> Option<Answer>) -> Answer {

@@ -10,7 +10,7 @@ use pgrx::prelude::*;
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::statement::Row;
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::value::{AnyIdentifier, Instant, Json, Reply};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
@@ -44,14 +44,14 @@ fn create_series(
     label: default!(Option<String>, "NULL"),
     per: default!(Option<&str>, "'forever'"),
     zone: default!(Option<String>, "'UTC'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let name = input::identifier("series", series)?;
     let wanted = Series::define(first, label, per, zone)?;
     input::writable("create_series")?;
     let mut patience = Patience::for_lock();
     let answer =
         take_turns(&[Subject::Series(&name)], &mut patience, |turn| create(turn, &name, &wanted));
-    Ok(Json::from(&Answer { series: Some(name), ..answer.unwrap_or_else(Answer::busy) }))
+    Ok(Reply::from(&Answer { series: Some(name), ..answer.unwrap_or_else(Answer::busy) }))
 }
 
 /// Issues the next number of a series, without gaps: when the transaction is rolled back,
@@ -78,7 +78,7 @@ fn next_number(
     holder: Option<String>,
     key: default!(Option<String>, "NULL"),
     note: default!(Option<Json>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let wanted = Wanted {
         series: input::identifier("series", series)?,
         holder: input::name("holder", holder)?,
@@ -95,7 +95,7 @@ fn next_number(
                 .unwrap_or_else(Answer::busy)
         }
     };
-    Ok(Json::from(&Answer { series: Some(wanted.series), holder: Some(wanted.holder), ..answer }))
+    Ok(Reply::from(&Answer { series: Some(wanted.series), holder: Some(wanted.holder), ..answer }))
 }
 
 /// Makes a number void: it stays in claims.numbers and is never issued again.
@@ -121,7 +121,7 @@ fn void_number(
     number: Option<i64>,
     reason: default!(Option<String>, "NULL"),
     span: default!(Option<String>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let series = input::identifier("series", series)?;
     let hint = "Pass the number that next_number answered.";
     let number = number.ok_or(Refusal::Null { argument: "number", hint })?;
@@ -131,7 +131,7 @@ fn void_number(
     let answer = take_turns(&[Subject::Series(&series)], &mut patience, |turn| {
         void(turn, &series, number, span.as_deref(), reason.as_deref())
     });
-    Ok(Json::from(&Answer { series: Some(series), ..answer.unwrap_or_else(Answer::busy) }))
+    Ok(Reply::from(&Answer { series: Some(series), ..answer.unwrap_or_else(Answer::busy) }))
 }
 
 /// When counting starts anew.

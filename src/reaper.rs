@@ -26,7 +26,7 @@ use crate::backend::clock;
 use crate::backend::lock::{AdvisoryLock, Subject};
 use crate::backend::rights::walking_indexes;
 use crate::backend::statement::Statement;
-use crate::backend::value::{Instant, Json};
+use crate::backend::value::{Instant, Reply};
 use crate::input;
 use crate::notify;
 use crate::outcome::{Answer, Outcome};
@@ -57,14 +57,14 @@ use crate::statement;
 /// Source: the rescuer and the cleaner of job queues, as in River.
 #[pg_extern(volatile, parallel_unsafe, security_definer)]
 #[search_path(pg_catalog, pg_temp)]
-fn reap_stale_claims(older_than: default!(Option<Interval>, "'0'")) -> Result<Json, ErrorReport> {
+fn reap_stale_claims(older_than: default!(Option<Interval>, "'0'")) -> Result<Reply, ErrorReport> {
     let older_than_ms = input::older_than_ms(older_than)?;
     input::writable("reap_stale_claims")?;
     let answer = match AdvisoryLock::try_take(Subject::Reaper) {
         Some(_until_the_transaction_ends) => walking_indexes(|| reap(older_than_ms)),
         None => Answer::busy(),
     };
-    Ok(Json::from(&answer))
+    Ok(Reply::from(&answer))
 }
 
 fn reap(older_than_ms: i64) -> Answer {

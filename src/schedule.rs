@@ -11,7 +11,7 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use crate::backend::server;
-use crate::backend::value::{Json, literal};
+use crate::backend::value::{Reply, literal};
 use crate::error::{CronFault, Refusal};
 use crate::input;
 use crate::outcome::{Answer, Outcome};
@@ -40,7 +40,7 @@ use crate::statement;
 fn schedule_reaper(
     schedule: default!(Option<String>, "'* * * * *'"),
     older_than: default!(Option<Interval>, "'0'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let schedule = schedule.ok_or(Refusal::Null {
         argument: "schedule",
         hint: "Leave it out for every minute, or write when as pg_cron does, such as '*/5 * * * *'.",
@@ -62,7 +62,7 @@ fn schedule_reaper(
     let job_id: Option<i64> = SCHEDULE.with(|make| make.first(&args, |row| row.must(1)));
     // A superuser sees the jobs of all roles: the reaper is to run once, not once a role.
     here.jobs().into_iter().filter(|job| Some(*job) != job_id).for_each(unschedule);
-    Ok(Json::from(&Answer {
+    Ok(Reply::from(&Answer {
         job: Some(here.job()),
         job_id,
         schedule: Some(schedule),
@@ -82,7 +82,7 @@ fn schedule_reaper(
 /// Source: pg_cron, cron.unschedule.
 #[pg_extern(volatile, parallel_unsafe)]
 #[search_path(pg_catalog, pg_temp)]
-fn unschedule_reaper() -> Result<Json, ErrorReport> {
+fn unschedule_reaper() -> Result<Reply, ErrorReport> {
     input::writable("unschedule_reaper")?;
     let here = Here::look(0);
     let elsewhere = format!(
@@ -103,7 +103,7 @@ fn unschedule_reaper() -> Result<Json, ErrorReport> {
     };
     let answer = Answer { job: Some(here.job()), job_id: jobs.first().copied(), ..answer };
     jobs.into_iter().for_each(unschedule);
-    Ok(Json::from(&answer))
+    Ok(Reply::from(&answer))
 }
 
 statement! {

@@ -11,7 +11,7 @@ use serde_with::skip_serializing_none;
 
 use crate::backend::clock;
 use crate::backend::statement::Statement;
-use crate::backend::value::Json;
+use crate::backend::value::Reply;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
 
@@ -28,7 +28,7 @@ use crate::statement;
 /// Source: PostgreSQL's amcheck.
 #[pg_extern(volatile, parallel_unsafe, security_definer)]
 #[search_path(pg_catalog, pg_temp)]
-fn check_claims() -> Json {
+fn check_claims() -> Reply {
     let mut count = 0;
     let mut violations = Vec::new();
     for check in CHECKS {
@@ -40,7 +40,7 @@ fn check_claims() -> Json {
         0 => Answer::yes(Outcome::Sound, "Everything is as it must be."),
         _ => Answer::no(Outcome::Unsound, "Some claims or keys are as they must never be."),
     };
-    Json::from(&Answer { violation_count: Some(count), violations: Some(violations), ..answer })
+    Reply::from(&Answer { violation_count: Some(count), violations: Some(violations), ..answer })
 }
 
 /// Of one kind. Where there are more, the first ones say what has happened.

@@ -5,8 +5,8 @@
 //! 2. The advisory lock of the slot or key, only tried, again and again within the call's
 //!    patience: when its holder has let it go and wakes those who came first, and in
 //!    between, longer each time, as some end without a word.
-//! 3. Under it a fresh look, then the clock, then the write. Anything that is not
-//!    exactly as it was read: back to 1.
+//! 3. Under it a fresh look, unless the lock was free when it was asked for; then the
+//!    clock, then the write. Anything that is not exactly as it was read: back to 1.
 //! 4. A call that changed nothing lets its lock go at once, and nobody sleeps with one.
 //!    A call that did change something keeps it to the end of its transaction, so that
 //!    the others answer `busy` instead of waiting for a commit of unknown length.
@@ -25,6 +25,9 @@ use crate::settings;
 /// One attempt under the lock.
 #[derive(Default)]
 pub struct Turn {
+    /// The locks were free when they were asked for, so what was seen just before that is
+    /// most likely still so.
+    pub at_once: bool,
     wrote: bool,
     /// How to take back what was written, last first.
     inverses: Vec<Box<dyn FnOnce()>>,
@@ -109,8 +112,8 @@ pub fn take_turn<T>(
     patience: &mut Patience,
     attempt: impl FnOnce(&mut Turn) -> Option<T>,
 ) -> Option<T> {
-    let locks = take(subjects, patience)?;
-    let mut turn = Turn::default();
+    let (locks, at_once) = take(subjects, patience)?;
+    let mut turn = Turn { at_once, ..Turn::default() };
     let answer = attempt(&mut turn);
     turn.announce();
     if !turn.wrote {
@@ -119,12 +122,12 @@ pub fn take_turn<T>(
     answer
 }
 
-/// All of the locks, within the patience.
-fn take(subjects: &[Subject], patience: &mut Patience) -> Option<Vec<AdvisoryLock>> {
+/// All of the locks, within the patience, and whether they were had at once.
+fn take(subjects: &[Subject], patience: &mut Patience) -> Option<(Vec<AdvisoryLock>, bool)> {
     let mut waiting: Option<Waiting> = None;
     let locks = loop {
         let missing = match try_take(subjects) {
-            Ok(locks) => break Some(locks),
+            Ok(locks) => break Some((locks, waiting.is_none())),
             Err(missing) => missing,
         };
         if !waiting.as_ref().is_some_and(|waiting| waiting.is_for(missing)) {

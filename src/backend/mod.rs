@@ -10,9 +10,11 @@
 //! | `publisher` | whether another server fills the tables, by logical replication      |
 //! | `rights`    | whose rights a statement runs with, and under which settings         |
 //! | `tuple`     | the rows that a trigger is about                                     |
+//! | `jsonb`     | an answer as jsonb                                                   |
 //! | `value`     | SQL values in and out: identifiers of any type, jsonb, instants      |
 
 pub mod clock;
+mod jsonb;
 pub mod lock;
 pub mod publisher;
 pub mod rights;

@@ -30,8 +30,9 @@ pub struct Unfit;
 /// A table, and what is kept of it in this backend.
 pub struct Table {
     name: &'static CStr,
-    /// The unique index by which its rows are found.
-    key: &'static CStr,
+    /// The indexes by which its rows are found. The first is unique, and the one for
+    /// changes.
+    ways: &'static [&'static CStr],
     /// By their number (from 1) callers know the columns, in reading and in writing.
     columns: &'static [&'static CStr],
     kept: Cell<*mut Kept>,
@@ -47,7 +48,7 @@ struct Kept {
 
 struct Ways {
     table: pg_sys::Oid,
-    key: pg_sys::Oid,
+    ways: Vec<pg_sys::Oid>,
     columns: Vec<Column>,
     estate: *mut pg_sys::EState,
     target: *mut pg_sys::ResultRelInfo,
@@ -126,10 +127,10 @@ impl Drop for Use<'_> {
 impl Table {
     pub const fn new(
         name: &'static CStr,
-        key: &'static CStr,
+        ways: &'static [&'static CStr],
         columns: &'static [&'static CStr],
     ) -> Self {
-        Self { name, key, columns, kept: Cell::new(ptr::null_mut()), in_use: Cell::new(false) }
+        Self { name, ways, columns, kept: Cell::new(ptr::null_mut()), in_use: Cell::new(false) }
     }
 
     /// The row with the highest (or only) value of the index's further columns, of those
@@ -139,10 +140,16 @@ impl Table {
         key: &[DatumWithOid],
         read: impl FnOnce(&Row) -> T,
     ) -> Result<Option<T>, Unfit> {
-        let mut table = self.open(pg_sys::AccessShareLock)?;
-        let row = table.find(key).then(|| read(&table.row()));
-        table.done();
-        Ok(row)
+        let key: Vec<Key> = key.iter().map(Key::Is).collect();
+        self.look(|view| view.last(0, &key, read))
+    }
+
+    /// Several looks at one moment, which is now.
+    pub fn look<T>(&self, look: impl FnOnce(&mut View) -> T) -> Result<T, Unfit> {
+        let mut view = View(self.open(pg_sys::AccessShareLock)?);
+        let seen = look(&mut view);
+        view.0.done();
+        Ok(seen)
     }
 
     /// Inserts a row whose values are those of the columns, unless a unique index or an
@@ -176,12 +183,18 @@ impl Table {
         Ok(changed)
     }
 
-    /// Locks the row that has `key`, if that can be done at once.
-    pub fn hold(&self, key: &[DatumWithOid]) -> Result<bool, Unfit> {
+    /// Locks the row that has `key`, if that can be done at once, and reads its newest
+    /// version.
+    pub fn hold<T>(
+        &self,
+        key: &[DatumWithOid],
+        read: impl FnOnce(&Row) -> T,
+    ) -> Result<Option<T>, Unfit> {
         let mut table = self.open(pg_sys::RowExclusiveLock)?;
-        let held = table.find(key) && table.lock();
+        let is_held = table.find(key) && table.lock();
+        let row = is_held.then(|| read(&table.row()));
         table.done();
-        Ok(held)
+        Ok(row)
     }
 
     fn open(&self, lock: u32) -> Result<Use<'_>, Unfit> {
@@ -261,7 +274,11 @@ impl Table {
             WATCHED.with_borrow_mut(|all| all.retain(|(_, stale)| stale.strong_count() > 0));
             let schema = pg_sys::get_namespace_oid(c"claims".as_ptr(), true);
             let table = pg_sys::get_relname_relid(self.name.as_ptr(), schema);
-            let key = pg_sys::get_relname_relid(self.key.as_ptr(), schema);
+            let ways: Vec<pg_sys::Oid> = self
+                .ways
+                .iter()
+                .map(|name| pg_sys::get_relname_relid(name.as_ptr(), schema))
+                .collect();
             watch(table, &stale);
             let relation = match table {
                 pg_sys::Oid::INVALID => ptr::null_mut(),
@@ -273,7 +290,7 @@ impl Table {
                 return Kept { stale, ways: None };
             }
             let ways = is_fit(relation)
-                .then(|| Ways::set_up(relation, table, key, self.columns, &stale))
+                .then(|| Ways::set_up(relation, table, ways, self.columns, &stale))
                 .flatten();
             pg_sys::table_close(relation, pg_sys::AccessShareLock as _);
             Kept { stale, ways }
@@ -351,27 +368,32 @@ unsafe fn columns_of(relation: pg_sys::Relation, names: &[&CStr]) -> Option<Vec<
     }
 }
 
-/// Whether an index is one that [`Use::find`] does right.
+/// Whether an index is one that [`Use::walk`] does right, or [`Use::find`] if it is the key.
 ///
 /// # Safety
 /// The index is open, and the info is its own.
-unsafe fn can_find(index: pg_sys::Relation, info: *const pg_sys::IndexInfo) -> bool {
-    const TYPES: [pg_sys::Oid; 2] = [pg_sys::TEXTOID, pg_sys::INT8OID];
+unsafe fn can_find(index: pg_sys::Relation, info: *const pg_sys::IndexInfo, is_key: bool) -> bool {
     // SAFETY: the caller's promise.
     unsafe {
         let form = &*(*index).rd_index;
         let keys = form.indnkeyatts as usize;
-        (*(*index).rd_rel).relam == pg_sys::BTREE_AM_OID
-            && form.indisunique
-            && form.indisvalid
-            && form.indimmediate
-            && !form.indcheckxmin
-            && (*info).ii_Predicate.is_null()
-            && keys <= TYPES.len()
+        let types = std::slice::from_raw_parts((*index).rd_opcintype, keys);
+        let is_known = match (*(*index).rd_rel).relam {
             // Rising: the last row is found by walking back.
-            && (0..keys).all(|n| {
-                *(*index).rd_opcintype.add(n) == TYPES[n] && *(*index).rd_indoption.add(n) == 0
-            })
+            pg_sys::BTREE_AM_OID => {
+                (0..keys).all(|n| *(*index).rd_indoption.add(n) == 0)
+                    && matches!(
+                        types,
+                        [pg_sys::TEXTOID]
+                            | [pg_sys::TEXTOID, pg_sys::TEXTOID]
+                            | [pg_sys::TEXTOID, pg_sys::INT8OID]
+                            | [pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID]
+                    )
+            }
+            _ => types == [pg_sys::TEXTOID, pg_sys::ANYRANGEOID],
+        };
+        let is_unique = form.indisunique && form.indimmediate && (*info).ii_Predicate.is_null();
+        is_known && form.indisvalid && !form.indcheckxmin && (!is_key || is_unique)
     }
 }
 
@@ -381,7 +403,7 @@ impl Ways {
     unsafe fn set_up(
         relation: pg_sys::Relation,
         table: pg_sys::Oid,
-        key: pg_sys::Oid,
+        ways: Vec<pg_sys::Oid>,
         names: &[&CStr],
         stale: &Rc<Cell<bool>>,
     ) -> Option<Self> {
@@ -408,11 +430,12 @@ impl Ways {
             (*target).ri_IndexRelationInfo =
                 pg_sys::palloc0(oids.len() * size_of::<*mut pg_sys::IndexInfo>()).cast();
             let mut indexes = Vec::with_capacity(oids.len());
-            let mut finds = false;
+            let mut finds = 0;
             for oid in oids {
                 let index = pg_sys::index_open(oid, pg_sys::AccessShareLock as _);
                 let info = pg_sys::BuildIndexInfo(index);
-                finds |= oid == key && can_find(index, info);
+                let place = ways.iter().position(|way| *way == oid);
+                finds += usize::from(place.is_some_and(|place| can_find(index, info, place == 0)));
                 pg_sys::index_close(index, pg_sys::AccessShareLock as _);
                 let condition = match (*info).ii_Predicate.is_null() {
                     true => ptr::null_mut(),
@@ -428,13 +451,67 @@ impl Ways {
             let new = pg_sys::MakeSingleTupleTableSlot(shape, &raw const pg_sys::TTSOpsVirtual);
             let width = (*shape).natts as usize;
             pg_sys::MemoryContextSwitchTo(before);
-            if !finds {
+            if finds != ways.len() {
                 pg_sys::FreeExecutorState(estate);
                 return None;
             }
             pg_sys::MemoryContextSetParent((*estate).es_query_cxt, pg_sys::TopMemoryContext);
-            Some(Self { table, key, columns, estate, target, indexes, found, new, width })
+            Some(Self { table, ways, columns, estate, target, indexes, found, new, width })
         }
+    }
+}
+
+/// What a column of an index has to be.
+pub enum Key<'a, 'v> {
+    Is(&'a DatumWithOid<'v>),
+    /// An instant.
+    AtMost(&'a DatumWithOid<'v>),
+    /// A range, in a GiST index.
+    Overlaps(&'a DatumWithOid<'v>),
+}
+
+impl<'a, 'v> Key<'a, 'v> {
+    /// The operator's number in its operator class, and its function. btree_gist gives
+    /// equality the number that it has in a btree.
+    fn compare(&self) -> (u32, u32, &'a DatumWithOid<'v>) {
+        match self {
+            Self::Is(value) if value.oid() == pg_sys::INT8OID => {
+                (pg_sys::BTEqualStrategyNumber, pg_sys::F_INT8EQ, value)
+            }
+            Self::Is(value) => (pg_sys::BTEqualStrategyNumber, pg_sys::F_TEXTEQ, value),
+            Self::AtMost(value) => {
+                (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_TIMESTAMPTZ_LE, value)
+            }
+            Self::Overlaps(value) => {
+                (pg_sys::RTOverlapStrategyNumber, pg_sys::F_RANGE_OVERLAPS, value)
+            }
+        }
+    }
+}
+
+/// A table as it is at one moment.
+pub struct View<'a>(Use<'a>);
+
+impl View<'_> {
+    /// The last row under a key, in the order of the index; any, if it has none.
+    pub fn last<T>(&mut self, way: usize, key: &[Key], read: impl FnOnce(&Row) -> T) -> Option<T> {
+        let mut read = Some(read);
+        let mut last = None;
+        self.0.walk(way, key, |row| {
+            last = read.take().map(|read| read(row));
+            false
+        });
+        last
+    }
+
+    /// All rows under a key.
+    pub fn all<T>(&mut self, way: usize, key: &[Key], read: impl Fn(&Row) -> T) -> Vec<T> {
+        let mut all = Vec::new();
+        self.0.walk(way, key, |row| {
+            all.push(read(row));
+            true
+        });
+        all
     }
 }
 
@@ -450,27 +527,36 @@ fn fresh_snapshot() -> pg_sys::Snapshot {
 }
 
 impl Use<'_> {
-    /// Finds the last row with that key into `ways.found`.
+    /// Finds the row with that key into `ways.found`.
     fn find(&mut self, key: &[DatumWithOid]) -> bool {
+        let key: Vec<Key> = key.iter().map(Key::Is).collect();
+        let mut found = false;
+        self.walk(0, &key, |_| {
+            found = true;
+            false
+        });
+        found
+    }
+
+    /// Walks the rows that an index has under a key, from the last to the first if it has
+    /// an order, for as long as `visit` says. The row that it ends with stays found.
+    fn walk(&mut self, way: usize, key: &[Key], mut visit: impl FnMut(&Row) -> bool) {
         let snapshot = self.snapshot;
-        // SAFETY: the key's columns are text and bigint, as the index has them; the scan is
-        // ended before the index is closed, and the slot keeps the row's page pinned.
+        // SAFETY: the key's values are of the types of the index's first columns; the scan
+        // is ended before the index is closed, and the slot keeps its row's page pinned.
         unsafe {
-            let index = pg_sys::index_open(self.ways.key, pg_sys::AccessShareLock as _);
+            let index = pg_sys::index_open(self.ways.ways[way], pg_sys::AccessShareLock as _);
             let mut keys = [pg_sys::ScanKeyData::default(); 2];
-            for (n, value) in key.iter().enumerate() {
-                let equals = match value.oid() {
-                    pg_sys::INT8OID => pg_sys::F_INT8EQ,
-                    _ => pg_sys::F_TEXTEQ,
-                };
+            for (n, part) in key.iter().enumerate() {
+                let (strategy, function, value) = part.compare();
                 pg_sys::ScanKeyEntryInitialize(
                     &mut keys[n],
                     0,
                     n as pg_sys::AttrNumber + 1,
-                    pg_sys::BTEqualStrategyNumber as _,
+                    strategy as _,
                     pg_sys::Oid::INVALID,
                     *(*index).rd_indcollation.add(n),
-                    pg_sys::Oid::from(equals),
+                    pg_sys::Oid::from(function),
                     value.datum().expect("a key is not NULL").sans_lifetime(),
                 );
             }
@@ -481,14 +567,18 @@ impl Use<'_> {
             let scan =
                 pg_sys::index_beginscan(self.relation, index, snapshot, ptr::null_mut(), count, 0);
             pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, ptr::null_mut(), 0);
-            let backward = pg_sys::ScanDirection::BackwardScanDirection;
-            let is_there = pg_sys::index_getnext_slot(scan, backward, self.ways.found);
+            let direction = match (*(*index).rd_indam).amcanbackward {
+                true => pg_sys::ScanDirection::BackwardScanDirection,
+                false => pg_sys::ScanDirection::ForwardScanDirection,
+            };
+            while pg_sys::index_getnext_slot(scan, direction, self.ways.found) {
+                self.deform();
+                if !visit(&self.row()) {
+                    break;
+                }
+            }
             pg_sys::index_endscan(scan);
             pg_sys::index_close(index, pg_sys::NoLock as _);
-            if is_there {
-                self.deform();
-            }
-            is_there
         }
     }
 

@@ -11,6 +11,8 @@ use pgrx::{FromDatum, IntoDatum, direct_function_call_as_datum, pg_sys};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
+use super::jsonb::to_jsonb;
+
 /// The first identifier of a call, declared `anycompatible`: a text, or a number or a
 /// uuid as n8n inlines them.
 #[derive(Clone, Copy)]
@@ -26,9 +28,14 @@ impl AnyIdentifier {
         // SAFETY: the datum is the argument itself, of the type that the caller's query
         // gave it. A domain has its base type's representation.
         unsafe {
-            let base = pg_sys::getBaseType(self.type_oid);
+            let base = match self.type_oid {
+                pg_sys::TEXTOID => pg_sys::TEXTOID,
+                other => pg_sys::getBaseType(other),
+            };
             match base {
-                pg_sys::TEXTOID | pg_sys::VARCHAROID => Ok(self.output(base)),
+                pg_sys::TEXTOID | pg_sys::VARCHAROID => {
+                    Ok(String::from_datum(self.datum, false).expect("the argument is not NULL"))
+                }
                 pg_sys::NAMEOID
                 | pg_sys::INT2OID
                 | pg_sys::INT4OID
@@ -239,15 +246,30 @@ unsafe impl<'fcx> ArgAbi<'fcx> for Json {
     }
 }
 
-// SAFETY: into_datum makes a jsonb, as declared.
-unsafe impl BoxRet for Json {
-    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
-        match self.into_datum() {
-            // SAFETY: a jsonb allocated in the function's own context.
-            Some(datum) => unsafe { fcinfo.return_raw_datum(datum) },
-            None => fcinfo.return_null(),
-        }
+/// What a function answers: a jsonb.
+pub struct Reply(pg_sys::Datum);
+
+impl Reply {
+    pub fn from(answer: &impl Serialize) -> Self {
+        Self(to_jsonb(answer))
     }
+}
+
+// SAFETY: a jsonb, as declared.
+unsafe impl BoxRet for Reply {
+    unsafe fn box_into<'fcx>(self, fcinfo: &mut FcInfo<'fcx>) -> Datum<'fcx> {
+        // SAFETY: allocated in the function's own context.
+        unsafe { fcinfo.return_raw_datum(self.0) }
+    }
+}
+
+// SAFETY: the SQL type is jsonb.
+unsafe impl SqlTranslatable for Reply {
+    const TYPE_IDENT: &'static str = pgrx::pgrx_resolved_type!(Reply);
+    const TYPE_ORIGIN: TypeOrigin = TypeOrigin::External;
+    const ARGUMENT_SQL: Result<SqlMappingRef, ArgumentError> = Ok(SqlMappingRef::literal("jsonb"));
+    const RETURN_SQL: Result<ReturnsRef, ReturnsError> =
+        Ok(ReturnsRef::One(SqlMappingRef::literal("jsonb")));
 }
 
 // SAFETY: the SQL type is jsonb in both directions.

@@ -9,7 +9,7 @@ use super::track::{Place, lock};
 use crate::backend::clock;
 use crate::backend::lock::TableLock;
 use crate::backend::rights::as_owner;
-use crate::backend::value::{Json, Table};
+use crate::backend::value::{Reply, Table};
 use crate::input;
 use crate::outcome::{Answer, Outcome};
 use crate::statement;
@@ -45,7 +45,7 @@ fn own_fields(
     writer: Option<String>,
     fields: Option<Vec<Option<String>>>,
     enforce: default!(Option<&str>, "'patches'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let writer = input::name("writer", writer)?;
     let fields = input::fields(fields)?;
     let enforce = input::word("enforce", enforce, &[("patches", "patches"), ("all", "all")])?;
@@ -83,7 +83,7 @@ fn own_fields(
         Answer::busy()
     };
     let table_name = Some(target.tracked.name);
-    Ok(Json::from(&Answer { table_name, writer: Some(writer), ..answer }))
+    Ok(Reply::from(&Answer { table_name, writer: Some(writer), ..answer }))
 }
 
 /// Takes back what own_fields did.
@@ -105,7 +105,7 @@ fn disown_fields(
     table_name: Option<Table>,
     writer: Option<String>,
     fields: default!(Option<Vec<Option<String>>>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let writer = input::name("writer", writer)?;
     let fields = fields.map(|fields| input::fields(Some(fields))).transpose()?;
     input::writable("disown_fields")?;
@@ -127,7 +127,7 @@ fn disown_fields(
         Answer::busy()
     };
     let table_name = Some(target.tracked.name);
-    Ok(Json::from(&Answer { table_name, writer: Some(writer), ..answer }))
+    Ok(Reply::from(&Answer { table_name, writer: Some(writer), ..answer }))
 }
 
 statement! {

@@ -14,7 +14,7 @@ use super::target::{Key, Target};
 use super::writing::{Author, Writing};
 use crate::backend::clock;
 use crate::backend::lock::{Subject, TableLock, try_lock_table};
-use crate::backend::value::{AnyIdentifier, Json, Table};
+use crate::backend::value::{AnyIdentifier, Json, Reply, Table};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Conflict, Outcome};
@@ -37,14 +37,17 @@ use crate::turn::{Patience, take_turn};
 ///
 /// Source: an HTTP GET and its ETag.
 #[pg_extern(volatile, parallel_unsafe)]
-fn read_row(table_name: Option<Table>, row_id: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
+fn read_row(
+    table_name: Option<Table>,
+    row_id: Option<AnyIdentifier>,
+) -> Result<Reply, ErrorReport> {
     let target = Target::find(table_name)?;
     let key = target.key_of(row_id)?;
     let answer = match target.read(&key)? {
         Some(row) => about(&target, &row, Answer::yes(Outcome::Found, "This is the row now.")),
         None => absent(&target, &key),
     };
-    Ok(Json::from(&answer))
+    Ok(Reply::from(&answer))
 }
 
 /// Changes fields of a row, if nobody has changed them since the caller read it.
@@ -92,7 +95,7 @@ fn patch_row(
     note: default!(Option<Json>, "NULL"),
     create_if_absent: default!(Option<bool>, "false"),
     force: default!(Option<bool>, "false"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let base = base_version.ok_or(Refusal::Null {
         argument: "base_version",
         hint: "Pass the version that read_row answered; a retry begins with reading the row \
@@ -116,7 +119,7 @@ fn patch_row(
     input::writable("patch_row")?;
     let fitted = target.fit(&changes)?;
     let patch = Patch { target, key, base, changes, fitted, author, is_merging, may_create };
-    Ok(Json::from(&patch.write()?))
+    Ok(Reply::from(&patch.write()?))
 }
 
 struct Patch {

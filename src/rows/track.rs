@@ -8,7 +8,7 @@ use crate::backend::clock;
 use crate::backend::lock::{TableLock, try_lock_table};
 use crate::backend::rights::{as_owner, current_role, session_role};
 use crate::backend::statement::Dynamic;
-use crate::backend::value::{Json, Table, literal, quoted};
+use crate::backend::value::{Reply, Table, literal, quoted};
 use crate::error::{Refusal, TableFault};
 use crate::input;
 use crate::outcome::{Answer, Outcome};
@@ -42,7 +42,7 @@ fn track_rows(
     table_name: Option<Table>,
     version_column: default!(Option<String>, "'version'"),
     keep_values: default!(Option<bool>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let table = table_name.ok_or(NO_TABLE)?;
     let column = input::name("version_column", version_column)?;
     input::writable("track_rows")?;
@@ -53,7 +53,7 @@ fn track_rows(
         true => track(&place, &column, keep_values)?,
         false => Answer::busy(),
     };
-    Ok(Json::from(&Answer { table_name: Some(place.name), ..answer }))
+    Ok(Reply::from(&Answer { table_name: Some(place.name), ..answer }))
 }
 
 /// Ends what track_rows began: the triggers go, and all that is recorded of the table with
@@ -70,7 +70,7 @@ fn track_rows(
 /// Raises 22004 for NULL, 42501 for anybody but the owner, 0A000 above READ COMMITTED,
 /// 25006 where nothing can be written.
 #[pg_extern(volatile, parallel_unsafe)]
-fn untrack_rows(table_name: Option<Table>) -> Result<Json, ErrorReport> {
+fn untrack_rows(table_name: Option<Table>) -> Result<Reply, ErrorReport> {
     let table = table_name.ok_or(NO_TABLE)?;
     input::writable("untrack_rows")?;
     let place = Place::look(table)?;
@@ -90,7 +90,7 @@ fn untrack_rows(table_name: Option<Table>) -> Result<Json, ErrorReport> {
             }
         }
     };
-    Ok(Json::from(&Answer { table_name: Some(place.name), ..answer }))
+    Ok(Reply::from(&Answer { table_name: Some(place.name), ..answer }))
 }
 
 /// Tries to get the table's lock within the call's patience.

@@ -9,7 +9,7 @@ use super::pool;
 use super::room::{Obstacle, Room};
 use super::{Claim, State, last_claim};
 use crate::backend::clock;
-use crate::backend::value::{AnyIdentifier, Instant, Json, literal};
+use crate::backend::value::{AnyIdentifier, Instant, Reply, literal};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, FreePeriod, Outcome};
@@ -32,7 +32,7 @@ use crate::outcome::{Answer, FreePeriod, Outcome};
 /// Source: the lease's holder and remaining time, as lock services report them.
 #[pg_extern(volatile, parallel_unsafe, security_definer)]
 #[search_path(pg_catalog, pg_temp)]
-fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
+fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Reply, ErrorReport> {
     let slot_id = input::identifier("slot_id", slot_id)?;
     let answer = if pool::read(&slot_id).is_some() {
         check(&slot_id, Extent { period: None, units: Some(1) })
@@ -49,7 +49,7 @@ fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Json, ErrorReport> {
             }
         }
     };
-    Ok(Json::from(&Answer { slot_id: Some(slot_id), ..answer }))
+    Ok(Reply::from(&Answer { slot_id: Some(slot_id), ..answer }))
 }
 
 /// Says whether a claim of that period would succeed now, and if not, what is in its way.
@@ -74,12 +74,12 @@ fn check_period(
     slot_id: Option<AnyIdentifier>,
     starts_at: Option<String>,
     ends_at: Option<String>,
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let slot_id = input::identifier("slot_id", slot_id)?;
     let period = Some(input::period(starts_at, ends_at)?);
     let units = pool::read(&slot_id).map(|_| 1);
     let answer = check(&slot_id, Extent { period, units });
-    Ok(Json::from(&Answer { slot_id: Some(slot_id), ..answer }))
+    Ok(Reply::from(&Answer { slot_id: Some(slot_id), ..answer }))
 }
 
 /// Lists the times inside a window at which a claim of that length would succeed now, for
@@ -108,7 +108,7 @@ fn free_periods(
     ends_at: Option<String>,
     length: Option<Interval>,
     step: default!(Option<Interval>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let slot_id = input::identifier("slot_id", slot_id)?;
     let window = input::period(starts_at, ends_at)?;
     let length_ms = input::span_ms("length", length)?;
@@ -136,7 +136,7 @@ fn free_periods(
         false => Answer::yes(Outcome::Free, "These times are free."),
         true => Answer::no(Outcome::Taken, "No such time is free in that window."),
     };
-    Ok(Json::from(&Answer {
+    Ok(Reply::from(&Answer {
         slot_id: Some(slot_id),
         capacity: room.pool.map(|pool| pool.capacity),
         free: Some(free),

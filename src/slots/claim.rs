@@ -8,10 +8,11 @@ use pgrx::prelude::*;
 use super::extent::Extent;
 use super::pool;
 use super::room::{self, Obstacle, Room};
-use super::{Claim, OnExpiry, State, Status, append, claim_columns};
+use super::{CLAIMS, Claim, OnExpiry, POOL_HOLDER, State, Status, append, claim_columns};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::table::{Key, Unfit};
+use crate::backend::value::{AnyIdentifier, Instant, Json, Reply};
 use crate::error::Refusal;
 use crate::input::{self, After};
 use crate::keys;
@@ -56,7 +57,7 @@ fn claim_slot(
     note: default!(Option<Json>, "NULL"),
     call_id: default!(Option<String>, "NULL"),
     after: default!(Option<Json>, "'{\"ok\": true}'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let wanted = Wanted {
         slot_id: input::identifier("slot_id", slot_id)?,
         holder: input::name("holder", holder)?,
@@ -104,7 +105,7 @@ fn claim_period(
     note: default!(Option<Json>, "NULL"),
     call_id: default!(Option<String>, "NULL"),
     after: default!(Option<Json>, "'{\"ok\": true}'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let wanted = Wanted {
         slot_id: input::identifier("slot_id", slot_id)?,
         holder: input::name("holder", holder)?,
@@ -150,7 +151,7 @@ fn claim_units(
     note: default!(Option<Json>, "NULL"),
     call_id: default!(Option<String>, "NULL"),
     after: default!(Option<Json>, "'{\"ok\": true}'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let wanted = Wanted {
         slot_id: input::identifier("slot_id", slot_id)?,
         holder: input::name("holder", holder)?,
@@ -179,7 +180,7 @@ impl Order {
     }
 
     /// The call itself, after what is to come before it.
-    pub fn answer(&self, wait_ms: i64, after: After) -> Result<Json, Refusal> {
+    pub fn answer(&self, wait_ms: i64, after: After) -> Result<Reply, Refusal> {
         let answer = if after.ok { self.claim(wait_ms)? } else { Answer::not_reached() };
         // A pending key says that something may have happened. Nothing has: it can run again.
         let key_status = match after.begun {
@@ -190,7 +191,7 @@ impl Order {
             Self::One(wanted) => Some(wanted.slot_id.clone()),
             Self::Many(_) => None,
         };
-        Ok(Json::from(&Answer {
+        Ok(Reply::from(&Answer {
             slot_id: answer.slot_id.or(only),
             holder: Some(self.wanted()[0].holder.clone()),
             key_status,
@@ -207,9 +208,10 @@ impl Order {
         let mut for_slot = Patience::for_slot(wait_ms);
         loop {
             let refused = match self.look()? {
-                Some(answer) => Some(answer),
-                None => {
-                    take_turn(&subjects, &mut for_lock, |turn| self.attempt(turn)).transpose()?
+                Look::Answer(answer) => Some(*answer),
+                Look::Open(room) => {
+                    take_turn(&subjects, &mut for_lock, |turn| self.attempt(turn, room))
+                        .transpose()?
                 }
             };
             match refused {
@@ -229,34 +231,44 @@ impl Order {
         }
     }
 
-    /// The answer that needs no write, if there is one: that of the first which is
-    /// refused, or, when every one of them is there from an earlier try, theirs.
-    fn look(&self) -> Result<Option<Answer>, Refusal> {
+    /// Of several, the answer of the first which is refused, or, when every one of them is
+    /// there from an earlier try, theirs.
+    fn look(&self) -> Result<Look, Refusal> {
+        let several = match self {
+            Self::One(wanted) => return wanted.look(),
+            Self::Many(several) => several,
+        };
         let mut replayed = Vec::new();
-        for wanted in self.wanted() {
-            if let Some(answer) = wanted.look()? {
-                let answer = Answer { slot_id: Some(wanted.slot_id.clone()), ..answer };
+        for wanted in several {
+            if let Look::Answer(answer) = wanted.look()? {
+                let answer = Answer { slot_id: Some(wanted.slot_id.clone()), ..*answer };
                 if !answer.ok {
-                    return Ok(Some(answer));
+                    return Ok(Look::Answer(Box::new(answer)));
                 }
                 replayed.push(answer);
             }
         }
-        Ok((replayed.len() == self.wanted().len()).then(|| self.all(replayed)))
+        Ok(match replayed.len() == several.len() {
+            true => Look::Answer(Box::new(self.all(replayed))),
+            false => Look::Open(None),
+        })
     }
 
     /// Under the locks: takes one after the other, and gives them all back when one cannot
     /// be had.
-    fn attempt(&self, turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
+    fn attempt(&self, turn: &mut Turn, seen: Option<Room>) -> Option<Result<Answer, Refusal>> {
         // Of several, the first must not be written when the last is taken.
-        if self.wanted().len() > 1
-            && let Some(refused) = self.look().transpose()
-        {
-            return Some(refused);
+        if self.wanted().len() > 1 {
+            match self.look() {
+                Ok(Look::Answer(answer)) => return Some(Ok(*answer)),
+                Err(refusal) => return Some(Err(refusal)),
+                Ok(Look::Open(_)) => {}
+            }
         }
+        let mut seen = seen;
         let mut won = Vec::with_capacity(self.wanted().len());
         for wanted in self.wanted() {
-            match wanted.take(turn) {
+            match wanted.take(turn, seen.take()) {
                 Some(Ok(answer)) if answer.ok => won.push(answer),
                 refused if won.is_empty() => return refused,
                 refused => {
@@ -282,6 +294,14 @@ impl Order {
             },
         }
     }
+}
+
+/// What a look finds, without a lock.
+enum Look {
+    /// The answer that needs no write.
+    Answer(Box<Answer>),
+    /// There is nothing in the way; of one that is wanted, the room for it.
+    Open(Option<Room>),
 }
 
 /// A claim that somebody would like to have.
@@ -318,23 +338,29 @@ impl Lease {
 }
 
 impl Wanted {
-    /// The answer that needs no write, if there is one.
-    fn look(&self) -> Result<Option<Answer>, Refusal> {
-        if !self.extent.is_whole() {
-            room::fits(&self.slot_id, self.extent)?;
+    fn look(&self) -> Result<Look, Refusal> {
+        loop {
+            let room = Room::glance(&self.slot_id, self.extent);
+            match self.judge(&room, clock::now())? {
+                None => return Ok(Look::Open(Some(room))),
+                Some(answer) if room.is_of_one_moment(&self.slot_id) => {
+                    return Ok(Look::Answer(Box::new(answer)));
+                }
+                Some(_) => {}
+            }
         }
-        let room = Room::read(&self.slot_id, self.extent);
-        self.judge(&room, clock::now())
     }
 
     /// What there is to say about a room that is not free.
     fn judge(&self, room: &Room, now: Instant) -> Result<Option<Answer>, Refusal> {
-        // Somebody's units, even the caller's, are no obstacle to the whole: it cannot be
-        // claimed at all.
-        if self.extent.units.is_none()
-            && room.active.iter().any(|claim| claim.extent.units.is_some())
-        {
-            room::fits(&self.slot_id, self.extent)?;
+        match self.extent.units {
+            Some(_) if room.pool.is_none() => return Err(pool::no_pool(&self.slot_id)),
+            // Somebody's units, even the caller's, are no obstacle to the whole: it cannot
+            // be claimed at all.
+            None if room.active.iter().any(|claim| claim.extent.units.is_some()) => {
+                room::fits(&self.slot_id, self.extent)?;
+            }
+            _ => {}
         }
         if let Some(own) = self.own(room, now) {
             return Ok(Some(own));
@@ -385,24 +411,32 @@ impl Wanted {
         refusing.map(|claim| claim.tell(Answer::no(Outcome::AlreadyYours, message), now))
     }
 
-    /// Under the lock: a fresh look, the clock, the write. `None`: look again.
-    fn take(&self, turn: &mut Turn) -> Option<Result<Answer, Refusal>> {
-        let room = Room::hold(&self.slot_id, self.extent)?;
+    /// Under the lock: the clock, and the write. `None`: look again.
+    ///
+    /// If nobody was at work, the room that was seen without the lock will do. Nothing becomes
+    /// active in a slot but by a new token, and then the token that comes after the last one
+    /// seen is given away; what had expired is ended only as it was read; and of a pool the
+    /// count is compared.
+    fn take(&self, turn: &mut Turn, seen: Option<Room>) -> Option<Result<Answer, Refusal>> {
+        let pool = match self.extent.units {
+            Some(_) => Some(pool::hold(&self.slot_id)?),
+            None => None,
+        };
+        let seen = seen.filter(|room| turn.at_once && room.pool == pool);
+        let is_known_to_be_free = seen.is_some();
+        let room = seen.unwrap_or_else(|| Room::read_held(&self.slot_id, self.extent, pool));
         // After the read: a lease that was read as running may be over by now.
         let now = clock::now();
-        let answer = match self.judge(&room, now) {
-            Ok(None) => {
-                let (token, previous) = room.clear(turn, &self.slot_id, None, &self.holder, now)?;
-                let claim = self.claim_at(token, now);
-                if !append(turn, &self.slot_id, &claim) {
-                    return room::fits(&self.slot_id, self.extent).err().map(Err);
-                }
-                self.won(&claim, previous.as_deref(), now)
-            }
-            Ok(Some(answer)) => answer,
-            Err(refusal) => return Some(Err(refusal)),
-        };
-        Some(Ok(Answer { slot_id: Some(self.slot_id.clone()), ..answer }))
+        let of_this_slot = |answer| Answer { slot_id: Some(self.slot_id.clone()), ..answer };
+        if !is_known_to_be_free && let Some(refused) = self.judge(&room, now).transpose() {
+            return Some(refused.map(of_this_slot));
+        }
+        let (token, previous) = room.clear(turn, &self.slot_id, None, &self.holder, now)?;
+        let claim = self.claim_at(token, now);
+        if !append(turn, &self.slot_id, &claim) {
+            return room::fits(&self.slot_id, self.extent).err().map(Err);
+        }
+        Some(Ok(of_this_slot(self.won(&claim, previous.as_deref(), now))))
     }
 
     fn claim_at(&self, token: i64, now: Instant) -> Claim {
@@ -467,7 +501,18 @@ statement! {
 
 /// The holder's open claims of a pool.
 pub fn open_units(slot_id: &str, holder: &str) -> Vec<Claim> {
-    READ_OPEN_UNITS.with(|read| read.rows(&[slot_id.into(), holder.into()], Claim::read))
+    let args = [slot_id.into(), holder.into()];
+    let open = CLAIMS.with(|claims| {
+        let key = [Key::Is(&args[0]), Key::Is(&args[1])];
+        claims.look(|view| view.all(POOL_HOLDER, &key, Claim::read))
+    });
+    match open {
+        Ok(mut open) => {
+            open.sort_by_key(|claim| claim.token);
+            open
+        }
+        Err(Unfit) => READ_OPEN_UNITS.with(|read| read.rows(&args, Claim::read)),
+    }
 }
 
 pub fn taken(by: &Claim, now: Instant) -> Answer {

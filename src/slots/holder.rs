@@ -6,7 +6,7 @@ use pgrx::prelude::*;
 use super::{Change, OnExpiry, Status, change, read_claim};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
-use crate::backend::value::Json;
+use crate::backend::value::Reply;
 use crate::input;
 use crate::keys;
 use crate::outcome::{Answer, Outcome};
@@ -36,7 +36,7 @@ use crate::turn::{Patience, Turn, take_turns};
 fn release_holder(
     holder: Option<String>,
     reason: default!(Option<String>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let holder = input::optional_name("holder", holder)?;
     let reason = input::reason(reason);
     input::writable("release_holder")?;
@@ -49,7 +49,7 @@ fn release_holder(
             ..Answer::yes(Outcome::Released, "No holder was named, so nothing was done.")
         },
     };
-    Ok(Json::from(&Answer { holder, ..answer }))
+    Ok(Reply::from(&Answer { holder, ..answer }))
 }
 
 statement! {

@@ -15,7 +15,7 @@ use super::claim::{Lease, Order, Wanted};
 use super::extent::Extent;
 use super::settle::{Call, confirm, release};
 use crate::backend::lock::Subject;
-use crate::backend::value::{Instant, Json};
+use crate::backend::value::{Instant, Json, Reply};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
@@ -51,7 +51,7 @@ fn claim_many(
     note: default!(Option<Json>, "NULL"),
     call_id: default!(Option<String>, "NULL"),
     after: default!(Option<Json>, "'{\"ok\": true}'"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let extents = extents(parse("requests", requests)?)?;
     let holder = input::name("holder", holder)?;
     let lease = Lease::new(ttl, on_expiry, note, call_id)?;
@@ -92,7 +92,7 @@ fn confirm_many(
     claims: Option<Json>,
     holder: Option<String>,
     result: default!(Option<Json>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let calls = calls("confirm_many", claims, holder)?;
     let result = input::json("result", result)?;
     let done = Answer::yes(Outcome::Confirmed, "All of it is booked.");
@@ -124,7 +124,7 @@ fn release_many(
     holder: Option<String>,
     reason: default!(Option<String>, "NULL"),
     in_doubt: default!(Option<bool>, "false"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let calls = calls("release_many", claims, holder)?;
     let reason = input::reason(reason);
     let in_doubt = input::flag("in_doubt", in_doubt)?;
@@ -271,7 +271,7 @@ fn settle_all(
     calls: &[Call],
     done: Answer,
     decide: impl Fn(&Call, &mut Turn, &Claim, Instant) -> Option<Answer>,
-) -> Json {
+) -> Reply {
     let subjects: Vec<Subject> = calls.iter().map(|call| Subject::Slot(&call.slot_id)).collect();
     let mut patience = Patience::for_lock();
     let settled = take_turns(&subjects, &mut patience, |turn| {
@@ -300,5 +300,5 @@ fn settle_all(
         Some(Err(refused)) => refused,
         None => Answer::busy(),
     };
-    Json::from(&Answer { holder: Some(calls[0].holder.clone()), ..answer })
+    Reply::from(&Answer { holder: Some(calls[0].holder.clone()), ..answer })
 }

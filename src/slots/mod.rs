@@ -37,6 +37,8 @@ mod settle;
 use extent::Extent;
 pub use extent::Period;
 
+use std::ffi::CStr;
+
 use serde::Serialize;
 
 use crate::backend::clock;
@@ -266,13 +268,28 @@ statement! {
 thread_local! {
     /// The columns in the order of [`claim_columns`], and the slot's name.
     static CLAIMS: Table = const {
-        Table::new(c"slot_claims", c"slot_claims_pkey", &[
+        Table::new(c"slot_claims", &WAYS, &[
             c"token", c"holder", c"status", c"claimed_at", c"expires_at", c"on_expiry",
             c"ended_at", c"ended_by", c"reason", c"origin", c"call_id", c"note", c"result",
             c"period", c"units", c"slot_id",
         ])
     };
 }
+
+/// The indexes of [`CLAIMS`]: by token, and those of the constants below.
+const WAYS: [&CStr; 6] = [
+    c"slot_claims_pkey",
+    c"slot_claims_active_key",
+    c"slot_claims_slot_id_period_excl",
+    c"slot_claims_pool_period_idx",
+    c"slot_claims_pool_idx",
+    c"slot_claims_pool_expires_at_idx",
+];
+const ACTIVE_WHOLE: usize = 1;
+const ACTIVE_PERIODS: usize = 2;
+const POOL_PERIODS: usize = 3;
+const POOL_HOLDER: usize = 4;
+const POOL_EXPIRES_AT: usize = 5;
 
 /// The slot's last claim, on a fresh snapshot.
 fn last_claim(slot_id: &str) -> Option<Claim> {
@@ -481,7 +498,7 @@ impl<'a> Change<'a> {
 fn change(turn: &mut Turn, slot_id: &str, claim: &Claim, to: &Change) -> Option<Claim> {
     // The pool before the claim: once the claim's row is written there is no way back.
     let given_back = claim.extent.counted_units().filter(|_| to.ended.is_some());
-    if given_back.is_some() && !pool::hold(slot_id) {
+    if given_back.is_some() && pool::hold(slot_id).is_none() {
         return None;
     }
     let key = [slot_id.into(), claim.token.into()];

@@ -9,7 +9,7 @@ use super::pool;
 use super::room::{Obstacle, Room};
 use super::settle::Call;
 use super::{Change, Claim, State, Status, append, change, lost};
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::value::{AnyIdentifier, Instant, Reply};
 use crate::error::Refusal;
 use crate::input;
 use crate::outcome::{Answer, Outcome};
@@ -39,7 +39,7 @@ fn move_period(
     token: Option<i64>,
     starts_at: Option<String>,
     ends_at: Option<String>,
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("move_period", slot_id, holder, token)?;
     let period = input::period(starts_at, ends_at)?;
     if let Some(token) = call.whole_claim() {

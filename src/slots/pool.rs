@@ -7,16 +7,16 @@
 use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
-use super::Status;
 use super::extent::Extent;
 use super::room::Room;
+use super::{CLAIMS, OnExpiry, POOL_EXPIRES_AT, Status};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
 use crate::backend::rights::walking_indexes;
 use crate::backend::server::has_table;
 use crate::backend::statement::Row;
-use crate::backend::table::{Table, Unfit};
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::table::{Key, Table, Unfit};
+use crate::backend::value::{AnyIdentifier, Instant, Reply};
 use crate::error::Refusal;
 use crate::input;
 use crate::notify;
@@ -43,14 +43,14 @@ use crate::turn::{Patience, Turn, take_turns};
 fn set_capacity(
     slot_id: Option<AnyIdentifier>,
     capacity: Option<i32>,
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let slot_id = input::identifier("slot_id", slot_id)?;
     let capacity = input::count("capacity", capacity, 0)?;
     input::writable("set_capacity")?;
     let mut patience = Patience::for_lock();
     let answer =
         take_turns(&[Subject::Slot(&slot_id)], &mut patience, |turn| set(turn, &slot_id, capacity));
-    Ok(Json::from(&Answer { slot_id: Some(slot_id), ..answer.unwrap_or_else(Answer::busy) }))
+    Ok(Reply::from(&Answer { slot_id: Some(slot_id), ..answer.unwrap_or_else(Answer::busy) }))
 }
 
 statement! {
@@ -64,7 +64,7 @@ statement! {
 fn set(turn: &mut Turn, slot_id: &str, capacity: i32) -> Option<Answer> {
     let args = [slot_id.into(), capacity.into()];
     if read(slot_id).is_some() {
-        if !hold(slot_id) || !turn.write(&SET_CAPACITY, &args) {
+        if hold(slot_id).is_none() || !turn.write(&SET_CAPACITY, &args) {
             return None;
         }
     } else {
@@ -107,18 +107,25 @@ pub struct Pool {
     pub taken: i32,
 }
 
+impl Pool {
+    fn read(row: &Row) -> Self {
+        Self { capacity: row.must(1), taken: row.must(2) }
+    }
+}
+
 statement! {
     READ = "SELECT capacity, taken FROM claims.pools WHERE slot_id = $1";
 
     HOLD =
-        "SELECT true FROM claims.pools WHERE slot_id = $1 FOR NO KEY UPDATE SKIP LOCKED";
+        "SELECT capacity, taken FROM claims.pools WHERE slot_id = $1
+         FOR NO KEY UPDATE SKIP LOCKED";
 
     COUNT = "UPDATE claims.pools SET taken = taken + $2 WHERE slot_id = $1";
 }
 
 thread_local! {
     static POOLS: Table =
-        const { Table::new(c"pools", c"pools_pkey", &[c"capacity", c"taken", c"slot_id"]) };
+        const { Table::new(c"pools", &[c"pools_pkey"], &[c"capacity", c"taken", c"slot_id"]) };
 }
 
 /// Whether there can be pools: 0.1.0 has none.
@@ -128,19 +135,18 @@ pub fn are_known() -> bool {
 
 pub fn read(slot_id: &str) -> Option<Pool> {
     let args = [slot_id.into()];
-    let pool = |row: &Row| Pool { capacity: row.must(1), taken: row.must(2) };
-    POOLS.with(|pools| pools.last(&args, pool)).unwrap_or_else(|Unfit| {
-        are_known().then(|| READ.with(|read| read.first(&args, pool))).flatten()
+    POOLS.with(|pools| pools.last(&args, Pool::read)).unwrap_or_else(|Unfit| {
+        are_known().then(|| READ.with(|read| read.first(&args, Pool::read))).flatten()
     })
 }
 
 /// Takes the pool's row for the transaction, without waiting for it.
 #[must_use]
-pub fn hold(slot_id: &str) -> bool {
+pub fn hold(slot_id: &str) -> Option<Pool> {
     let args = [slot_id.into()];
-    POOLS.with(|pools| pools.hold(&args)).unwrap_or_else(|Unfit| {
-        HOLD.with(|hold| hold.first(&args, |row| row.must::<bool>(1))).is_some()
-    })
+    POOLS
+        .with(|pools| pools.hold(&args, Pool::read))
+        .unwrap_or_else(|Unfit| HOLD.with(|hold| hold.first(&args, Pool::read)))
 }
 
 /// Counts units in or out. The caller holds the pool's row.
@@ -190,9 +196,24 @@ statement! {
 
 /// How many claims of a pool, and units, are free although they are still counted.
 pub fn expired_units(slot_id: &str, cutoff: Instant) -> (i64, i64) {
-    EXPIRED_UNITS
-        .with(|read| read.first(&[slot_id.into(), cutoff.into()], |row| (row.must(1), row.must(2))))
-        .unwrap_or_default()
+    let args = [slot_id.into(), cutoff.into()];
+    let units_of_expired = CLAIMS.with(|claims| {
+        let key = [Key::Is(&args[0]), Key::AtMost(&args[1])];
+        claims.look(|view| {
+            view.all(POOL_EXPIRES_AT, &key, |row| {
+                (row.must::<&str>(6) == OnExpiry::Release.word()).then(|| row.must::<i32>(15))
+            })
+        })
+    });
+    match units_of_expired {
+        Ok(claims) => claims
+            .into_iter()
+            .flatten()
+            .fold((0, 0), |(claims, units), one| (claims + 1, units + i64::from(one))),
+        Err(Unfit) => EXPIRED_UNITS
+            .with(|read| read.first(&args, |row| (row.must(1), row.must(2))))
+            .unwrap_or_default(),
+    }
 }
 
 statement! {
@@ -256,7 +277,7 @@ pub fn reap(cutoff: Instant, now: Instant, by: &str) -> (i64, i64) {
     for (slot_id, found) in &pools {
         let mut left = *found;
         let mut turn = Turn::default();
-        if hold(slot_id) {
+        if hold(slot_id).is_some() {
             loop {
                 let (claims, _) = give_back(&mut turn, slot_id, cutoff, now, by);
                 turn.announce();

@@ -3,11 +3,15 @@
 //! One place for claim, late confirm and move: what is in the way of a claim is the same
 //! question for all three.
 
+use std::cmp::Reverse;
+
 use super::extent::{Extent, Period, peak};
 use super::pool::{self, Pool};
-use super::{Claim, State, claim_columns, end_expired, last_claim};
+use super::{ACTIVE_PERIODS, ACTIVE_WHOLE, CLAIMS, Claim, POOL_PERIODS, State};
+use super::{claim_columns, end_expired, last_claim};
 use crate::backend::clock;
-use crate::backend::value::Instant;
+use crate::backend::table::{Key, Unfit};
+use crate::backend::value::{Instant, TimeRange};
 use crate::error::Refusal;
 use crate::statement;
 use crate::turn::Turn;
@@ -78,29 +82,38 @@ statement! {
 
 impl Room {
     pub fn read(slot_id: &str, extent: Extent) -> Self {
+        loop {
+            let room = Self::glance(slot_id, extent);
+            if room.is_of_one_moment(slot_id) {
+                return room;
+            }
+        }
+    }
+
+    /// What may turn out to have changed while it was read. Who takes the room has to
+    /// find it as it was seen; who refuses it first has to ask whether it is of one moment.
+    pub fn glance(slot_id: &str, extent: Extent) -> Self {
         match (extent.period, extent.units) {
             (None, None) => Self::read_whole(slot_id),
             (_, None) => Self::read_overlapping(slot_id, extent),
-            (_, Some(_)) => Self::read_units(slot_id, extent),
+            (_, Some(_)) => Self::read_counted(slot_id, extent, pool::read(slot_id)),
         }
     }
 
     /// The pool before and after everything else: when it has not changed in between, what
     /// was read is of one moment, and no unit was counted twice on its way from one claim
-    /// to the next. The clock after the pool: what it counts had begun by then, and is
-    /// either running or over.
-    fn read_units(slot_id: &str, extent: Extent) -> Self {
-        let mut pool = pool::read(slot_id);
-        loop {
-            let as_of = clock::now();
-            let room = Self::read_overlapping(slot_id, extent);
-            let (_, expired_units) = pool::expired_units(slot_id, as_of);
-            let after = pool::read(slot_id);
-            if pool == after {
-                return Self { pool, expired_units, as_of, ..room };
-            }
-            pool = after;
-        }
+    /// to the next.
+    pub fn is_of_one_moment(&self, slot_id: &str) -> bool {
+        self.extent.units.is_none() || pool::read(slot_id) == self.pool
+    }
+
+    /// The clock after the pool: what it counts had begun by then, and is either running
+    /// or over.
+    fn read_counted(slot_id: &str, extent: Extent, pool: Option<Pool>) -> Self {
+        let as_of = clock::now();
+        let room = Self::read_overlapping(slot_id, extent);
+        let (_, expired_units) = pool::expired_units(slot_id, as_of);
+        Self { pool, expired_units, as_of, ..room }
     }
 
     fn read_overlapping(slot_id: &str, extent: Extent) -> Self {
@@ -113,17 +126,51 @@ impl Room {
             Some(_) => &READ_OVERLAPPING_UNITS,
             None => &READ_OVERLAPPING,
         };
-        let mut active = statement.with(|read| read.rows(&args, Claim::read));
+        let mut active = Self::see_overlapping(slot_id, extent)
+            .unwrap_or_else(|Unfit| statement.with(|read| read.rows(&args, Claim::read)));
         active.dedup_by_key(|claim| claim.token);
         let last_token = active.first().map_or(0, |last| last.token);
         active.retain(|claim| claim.status.is_open() && extent.meets(claim.extent));
         Self { extent, last_token, active, pool: None, expired_units: 0, as_of: clock::now() }
     }
 
+    /// What the statement reads, without it.
+    fn see_overlapping(slot_id: &str, extent: Extent) -> Result<Vec<Claim>, Unfit> {
+        let slot = slot_id.into();
+        let period = extent.period.map(|Period { from, to }| TimeRange { from, to }.into());
+        let periods = match extent.units {
+            Some(_) => POOL_PERIODS,
+            None => ACTIVE_PERIODS,
+        };
+        let mut key = vec![Key::Is(&slot)];
+        key.extend(period.iter().map(Key::Overlaps));
+        CLAIMS.with(|claims| {
+            claims.look(|view| {
+                let mut seen = view.all(periods, &key, Claim::read);
+                seen.extend(view.last(ACTIVE_WHOLE, &key[..1], Claim::read));
+                seen.extend(view.last(0, &key[..1], Claim::read));
+                seen.sort_by_key(|claim| Reverse(claim.token));
+                seen
+            })
+        })
+    }
+
     /// The same under the slot's lock, to act on: the pool's row first, so that what is
     /// read after it stays true to the end. `None`: somebody else holds that row.
     pub fn hold(slot_id: &str, extent: Extent) -> Option<Self> {
-        (extent.units.is_none() || pool::hold(slot_id)).then(|| Self::read(slot_id, extent))
+        let pool = match extent.units {
+            Some(_) => Some(pool::hold(slot_id)?),
+            None => None,
+        };
+        Some(Self::read_held(slot_id, extent, pool))
+    }
+
+    /// The same, where the caller holds the pool's row.
+    pub fn read_held(slot_id: &str, extent: Extent, pool: Option<Pool>) -> Self {
+        match pool {
+            Some(_) => Self::read_counted(slot_id, extent, pool),
+            None => Self::read(slot_id, extent),
+        }
     }
 
     fn read_whole(slot_id: &str) -> Self {

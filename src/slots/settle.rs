@@ -14,7 +14,7 @@ use super::room::{self, Obstacle, Room};
 use super::{Change, Claim, State, Status, append, change, family, lost, own_claim};
 use crate::backend::clock;
 use crate::backend::lock::Subject;
-use crate::backend::value::{AnyIdentifier, Instant, Json};
+use crate::backend::value::{AnyIdentifier, Instant, Json, Reply};
 use crate::error::Refusal;
 use crate::input;
 #[cfg(feature = "mutant")]
@@ -46,7 +46,7 @@ fn confirm_slot(
     holder: Option<String>,
     token: default!(Option<i64>, "NULL"),
     result: default!(Option<Json>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("confirm_slot", slot_id, holder, token)?;
     let result = input::json("result", result)?;
     Ok(call.settle(|call, turn, claim, now| confirm(call, turn, claim, now, result.as_ref())))
@@ -114,7 +114,7 @@ fn release_slot(
     token: default!(Option<i64>, "NULL"),
     reason: default!(Option<String>, "NULL"),
     in_doubt: default!(Option<bool>, "false"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("release_slot", slot_id, holder, token)?;
     let reason = input::reason(reason);
     let in_doubt = input::flag("in_doubt", in_doubt)?;
@@ -191,7 +191,7 @@ fn extend_slot(
     holder: Option<String>,
     token: default!(Option<i64>, "NULL"),
     ttl: default!(Option<Interval>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("extend_slot", slot_id, holder, token)?;
     let ttl_ms = input::ttl_ms(ttl)?;
     Ok(call.settle(|call, turn, claim, now| {
@@ -255,7 +255,7 @@ fn cancel_slot(
     holder: Option<String>,
     token: Option<i64>,
     reason: default!(Option<String>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let token = token.ok_or(Refusal::Null {
         argument: "token",
         hint: "Pass the token that the booking's claim answered; check_slot tells it too.",
@@ -322,7 +322,7 @@ fn resolve_slot(
     token: Option<i64>,
     verdict: Option<&str>,
     evidence: default!(Option<Json>, "NULL"),
-) -> Result<Json, ErrorReport> {
+) -> Result<Reply, ErrorReport> {
     let call = Call::new("resolve_slot", slot_id, holder, token)?;
     let evidence = input::json("evidence", evidence)?;
     let verdict = input::word(
@@ -385,7 +385,7 @@ impl Call {
     pub fn settle(
         self,
         decide: impl Fn(&Self, &mut Turn, &Claim, Instant) -> Option<Answer>,
-    ) -> Json {
+    ) -> Reply {
         self.take_turns(|call, turn| call.turn(turn, &decide))
     }
 
@@ -403,11 +403,11 @@ impl Call {
         }
     }
 
-    fn take_turns(self, attempt: impl Fn(&Self, &mut Turn) -> Option<Answer>) -> Json {
+    fn take_turns(self, attempt: impl Fn(&Self, &mut Turn) -> Option<Answer>) -> Reply {
         let mut patience = Patience::for_lock();
         let answer =
             take_turns(&[Subject::Slot(&self.slot_id)], &mut patience, |turn| attempt(&self, turn));
-        Json::from(&Answer {
+        Reply::from(&Answer {
             slot_id: Some(self.slot_id),
             holder: Some(self.holder),
             ..answer.unwrap_or_else(Answer::busy)
