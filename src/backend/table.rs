@@ -390,7 +390,8 @@ unsafe fn can_find(index: pg_sys::Relation, info: *const pg_sys::IndexInfo, is_k
                             | [pg_sys::TEXTOID, pg_sys::TIMESTAMPTZOID]
                     )
             }
-            _ => types == [pg_sys::TEXTOID, pg_sys::ANYRANGEOID],
+            pg_sys::GIST_AM_OID => types == [pg_sys::TEXTOID, pg_sys::ANYRANGEOID],
+            _ => false,
         };
         let is_unique = form.indisunique && form.indimmediate && (*info).ii_Predicate.is_null();
         is_known && form.indisvalid && !form.indcheckxmin && (!is_key || is_unique)
@@ -747,8 +748,11 @@ impl Use<'_> {
     fn done(self) {
         // SAFETY: nothing that is let go is used any more.
         unsafe {
-            pg_sys::ExecClearTuple(self.ways.found);
-            pg_sys::ExecClearTuple(self.ways.new);
+            for slot in [self.ways.found, self.ways.new] {
+                if u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY == 0 {
+                    pg_sys::ExecClearTuple(slot);
+                }
+            }
             let context = (*self.ways.estate).es_per_tuple_exprcontext;
             pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
             pg_sys::PopActiveSnapshot();
