@@ -49,7 +49,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Script:
-    """What pgbench runs. {slot}, {holder}, {key}, {room} and {hour} are variables that are passed as
+    """What pgbench runs. {slot}, {holder}, {key}, {room} and {second} are variables that are passed as
     texts: as parameters of a prepared statement, or with the simple protocol as quoted literals, which
     is what n8n sends."""
 
@@ -63,7 +63,7 @@ class Script:
 
     def text(self, protocol):
         quote = "':{}'" if protocol == "simple" else ":{}"
-        names = ("slot", "holder", "key", "room", "hour")
+        names = ("slot", "holder", "key", "room", "second")
         return self.script.format(**{name: quote.format(name) for name in names}).strip() + "\n"
 
     def measure(self, server, load, time):

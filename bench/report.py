@@ -74,7 +74,7 @@ def headlines(results):
                          f"at least {bars[0]['least']:g}", f"{reached} of {len(bars)} reached"])
             continue
         for bar in bars:
-            if bar["what"] not in chosen or bar["load"] == str(Load(8)):
+            if bar["what"] not in chosen or bar["load"] in (str(Load(8)), str(Load(8, "simple"))):
                 chosen[bar["what"]] = bar
     rows = [[bar["what"], bar["load"].partition(",")[0], *cells_of(bar)] for bar in chosen.values()] + rows
     return f"{machine.sentence(results[0])}.\n\n{table(['work', 'load', 'value', 'wanted', ''], rows)}"

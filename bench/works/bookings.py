@@ -72,10 +72,10 @@ def units(plan):
 
 PERIOD = r"""
 \set room random(100000, 109999)
-\set hour random(0, 60000000)
+\set second random(0, 216000000000)
 \set holder random(1, 1000000)
 """
-FROM, TO = ("to_timestamp(({hour}::bigint + %d) * 3600)::text" % more for more in (0, 1))
+FROM, TO = ("to_timestamp({second}::bigint + %d)::text" % more for more in (0, 1))
 
 
 def periods(plan):
@@ -91,7 +91,7 @@ def periods(plan):
         load = Load(clients)
         cells.append((load, [ours, bare]))
         bars.append(Bar("claim_period / the bare INSERT under the constraint", load, ours.name, bare.name, 0.8, 1.0))
-    return Work("periods", "Periods", "10,000 rooms; each table begins with 10,000 booked hours, and grows.", cells, bars, """
+    return Work("periods", "Periods", "10,000 rooms; each table begins with 10,000 booked days, and grows. A period is a second long, so that no two of them meet by chance.", cells, bars, """
         INSERT INTO claims.slot_claims (slot_id, token, holder, status, claimed_at, on_expiry, period)
         SELECT (100000 + n)::text, 1, 'filler', 'booked', now(), 'release', tstzrange('1970-01-01Z', '1970-01-02Z')
         FROM generate_series(0, 9999) AS n;
