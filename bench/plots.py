@@ -49,9 +49,10 @@ def throughput(results):
             middle = [cell["subjects"][subject]["median"]["per_second"] for cell in cells]
             axis.plot(clients, middle, marker="o", color=colour, label=subject)
             axis.fill_between(clients, [min(run) for run in runs], [max(run) for run in runs], color=colour, alpha=0.12)
-        axis.set(title=f"{title}\n{protocol}, synchronous_commit {commit}", xlabel="clients", xscale="log", yscale="log")
+        axis.set(title=f"{title}\n{protocol}, synchronous_commit {commit}", xlabel="clients", xscale="log")
         axis.set_xticks(clients, [str(number) for number in clients])
         axis.minorticks_off()
+        axis.set_ylim(bottom=0)
         axis.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axis.legend(fontsize=7, frameon=False)
     axes[0].set_ylabel("per second")
