@@ -380,27 +380,13 @@ fn read_claim(slot_id: &str, token: i64) -> Option<Claim> {
         .unwrap_or_else(|Unfit| READ_CLAIM.with(|read| read.first(&args, Claim::read)))
 }
 
-macro_rules! append_where {
-    ($condition:literal) => {
-        concat!(
-            "INSERT INTO claims.slot_claims
-                 (token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by,
-                  reason, origin, call_id, note, result, period, units, slot_id)
-             SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
-             WHERE ",
-            $condition,
-            " ON CONFLICT DO NOTHING"
-        )
-    };
-}
-
 statement! {
-    /// Only units can be claimed of a pool; the whole of it, or a period of all of it,
-    /// inserts nothing.
-    APPEND = append_where!(
-        "$15 IS NOT NULL OR NOT EXISTS (SELECT FROM claims.pools WHERE slot_id = $16)");
-
-    APPEND_WITHOUT_POOLS = append_where!("true");
+    APPEND =
+        "INSERT INTO claims.slot_claims
+             (token, holder, status, claimed_at, expires_at, on_expiry, ended_at, ended_by,
+              reason, origin, call_id, note, result, period, units, slot_id)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)
+         ON CONFLICT DO NOTHING";
 
     UNDO_APPEND = "DELETE FROM claims.slot_claims WHERE slot_id = $1 AND token = $2";
 }
@@ -428,14 +414,14 @@ fn append(turn: &mut Turn, slot_id: &str, claim: &Claim) -> bool {
         claim.extent.units.into(),
         slot_id.into(),
     ];
-    // As APPEND does. That a slot becomes a pool meanwhile is what its lock keeps away.
+    // Only units can be claimed of a pool, neither the whole of it nor a period of all of it.
+    // That a slot becomes a pool meanwhile is what its lock keeps away.
     if claim.extent.units.is_none() && pool::read(slot_id).is_some() {
         return false;
     }
     let appended = match CLAIMS.with(|claims| claims.insert(&row)) {
         Ok(inserted) => turn.wrote(inserted),
-        Err(Unfit) if pool::are_known() => turn.write(&APPEND, &row),
-        Err(Unfit) => turn.write(&APPEND_WITHOUT_POOLS, &row),
+        Err(Unfit) => turn.write(&APPEND, &row),
     };
     if !appended {
         return false;

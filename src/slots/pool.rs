@@ -129,7 +129,7 @@ thread_local! {
 }
 
 /// Whether there can be pools: 0.1.0 has none.
-pub fn are_known() -> bool {
+fn are_known() -> bool {
     has_table(c"pools")
 }
 
