@@ -8,48 +8,79 @@ use pgrx::pg_sys::JsonbIteratorToken as Token;
 use pgrx::{direct_function_call_as_datum, pg_sys};
 use serde::ser::{self, Impossible, Serialize, Serializer};
 
+use super::raw::{self, guarded};
+
 /// The jsonb datum of a value, in the current memory context.
 pub fn to_jsonb(value: &impl Serialize) -> pg_sys::Datum {
     let mut builder = Builder::default();
     value
         .serialize(Step { builder: &mut builder, token: Token::WJB_DONE, raw: false })
         .expect("an answer always serialises");
-    // SAFETY: the root is that of a finished object; the texts it points to live in the
-    // builder until it has been copied.
-    unsafe {
-        assert!(!builder.root.is_null(), "an answer is an object");
-        pg_sys::Datum::from(pg_sys::JsonbValueToJsonb(builder.root))
-    }
+    builder.jsonb()
 }
 
+/// What is pushed into the jsonb, in the order in which PostgreSQL wants it.
 struct Builder {
-    state: *mut pg_sys::JsonbParseState,
-    root: *mut pg_sys::JsonbValue,
+    steps: Vec<(Token::Type, Value)>,
     /// The texts that have been pushed. None of them is ever moved.
     texts: Vec<String>,
 }
 
+enum Value {
+    /// Where something begins or ends.
+    None,
+    Whole(i64),
+    Ready(pg_sys::JsonbValue),
+}
+
 impl Default for Builder {
     fn default() -> Self {
-        let (state, root) = (std::ptr::null_mut(), std::ptr::null_mut());
-        Self { state, root, texts: Vec::new() }
+        Self { steps: Vec::with_capacity(32), texts: Vec::new() }
     }
 }
 
 impl Builder {
-    fn push(&mut self, token: Token::Type, value: Option<&mut pg_sys::JsonbValue>) {
-        let value = value.map_or(std::ptr::null_mut(), std::ptr::from_mut);
-        // SAFETY: the tokens come in the order that serde's own rules make; the value is
-        // copied, and what it points to is static, kept in `texts` or in the memory context.
-        self.root = unsafe { pg_sys::pushJsonbValue(&mut self.state, token, value) };
+    fn jsonb(mut self) -> pg_sys::Datum {
+        let mut state = std::ptr::null_mut();
+        let mut root = std::ptr::null_mut();
+        let steps = self.steps.as_mut_slice();
+        assert!(matches!(steps, [(Token::WJB_BEGIN_OBJECT, _), ..]), "an answer is an object");
+        // SAFETY: the tokens come in the order that serde's own rules make; what a value
+        // points to is static, kept in `texts` or in the memory context, until it has been
+        // copied.
+        let jsonb = unsafe {
+            guarded(|| {
+                for (token, value) in steps {
+                    let mut number = pg_sys::JsonbValue {
+                        type_: pg_sys::jbvType::jbvNumeric,
+                        ..Default::default()
+                    };
+                    let value = match value {
+                        Value::None => std::ptr::null_mut(),
+                        Value::Whole(whole) => {
+                            number.val.numeric = raw::int64_to_numeric(*whole);
+                            &raw mut number
+                        }
+                        Value::Ready(value) => value,
+                    };
+                    root = raw::pushJsonbValue(&mut state, *token, value);
+                }
+                raw::JsonbValueToJsonb(root)
+            })
+        };
+        pg_sys::Datum::from(jsonb)
+    }
+
+    fn push(&mut self, token: Token::Type, value: Value) {
+        self.steps.push((token, value));
     }
 
     fn key(&mut self, key: &'static str) {
-        self.push(Token::WJB_KEY, Some(&mut text(key)));
+        self.push(Token::WJB_KEY, text(key));
     }
 
     /// The copy of a text that stays where it is until the whole is made.
-    fn keep(&mut self, value: &str) -> pg_sys::JsonbValue {
+    fn keep(&mut self, value: &str) -> Value {
         const CHUNK: usize = 1024;
         let room = self.texts.last().map_or(0, |chunk| chunk.capacity() - chunk.len());
         if room < value.len() {
@@ -62,11 +93,11 @@ impl Builder {
     }
 }
 
-fn text(text: &str) -> pg_sys::JsonbValue {
+fn text(text: &str) -> Value {
     let mut value = pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvString, ..Default::default() };
     value.val.string.len = text.len() as _;
     value.val.string.val = text.as_ptr().cast_mut().cast();
-    value
+    Value::Ready(value)
 }
 
 /// Where the next value goes: behind a key, into a list, or it is the whole.
@@ -78,8 +109,8 @@ struct Step<'a> {
 }
 
 impl Step<'_> {
-    fn put(self, value: &mut pg_sys::JsonbValue) -> Result<(), Fault> {
-        self.builder.push(self.token, Some(value));
+    fn put(self, value: Value) -> Result<(), Fault> {
+        self.builder.push(self.token, value);
         Ok(())
     }
 }
@@ -131,11 +162,7 @@ impl<'a> Serializer for Step<'a> {
     }
 
     fn serialize_i64(self, value: i64) -> Result<(), Fault> {
-        let mut number =
-            pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvNumeric, ..Default::default() };
-        // SAFETY: a palloc'd numeric.
-        number.val.numeric = unsafe { pg_sys::int64_to_numeric(value) };
-        self.put(&mut number)
+        self.put(Value::Whole(value))
     }
 
     fn serialize_u64(self, value: u64) -> Result<(), Fault> {
@@ -149,15 +176,15 @@ impl<'a> Serializer for Step<'a> {
         let mut truth =
             pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvBool, ..Default::default() };
         truth.val.boolean = value;
-        self.put(&mut truth)
+        self.put(Value::Ready(truth))
     }
 
     fn serialize_str(self, value: &str) -> Result<(), Fault> {
-        let mut value = match self.raw {
+        let value = match self.raw {
             true => read(value),
             false => self.builder.keep(value),
         };
-        self.put(&mut value)
+        self.put(value)
     }
 
     fn serialize_unit_variant(
@@ -170,8 +197,8 @@ impl<'a> Serializer for Step<'a> {
     }
 
     fn serialize_unit(self) -> Result<(), Fault> {
-        let mut null = pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvNull, ..Default::default() };
-        self.put(&mut null)
+        let null = pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvNull, ..Default::default() };
+        self.put(Value::Ready(null))
     }
 
     fn serialize_none(self) -> Result<(), Fault> {
@@ -191,12 +218,12 @@ impl<'a> Serializer for Step<'a> {
     }
 
     fn serialize_seq(self, _: Option<usize>) -> Result<List<'a>, Fault> {
-        self.builder.push(Token::WJB_BEGIN_ARRAY, None);
+        self.builder.push(Token::WJB_BEGIN_ARRAY, Value::None);
         Ok(List(self.builder))
     }
 
     fn serialize_map(self, _: Option<usize>) -> Result<Object<'a>, Fault> {
-        self.builder.push(Token::WJB_BEGIN_OBJECT, None);
+        self.builder.push(Token::WJB_BEGIN_OBJECT, Value::None);
         Ok(Object::Fields(self.builder))
     }
 
@@ -281,7 +308,7 @@ impl ser::SerializeSeq for List<'_> {
     }
 
     fn end(self) -> Result<(), Fault> {
-        self.0.push(Token::WJB_END_ARRAY, None);
+        self.0.push(Token::WJB_END_ARRAY, Value::None);
         Ok(())
     }
 }
@@ -305,7 +332,7 @@ impl Object<'_> {
 
     fn close(self) -> Result<(), Fault> {
         if let Self::Fields(builder) = self {
-            builder.push(Token::WJB_END_OBJECT, None);
+            builder.push(Token::WJB_END_OBJECT, Value::None);
         }
         Ok(())
     }
@@ -354,7 +381,7 @@ impl ser::SerializeMap for Object<'_> {
 }
 
 /// JSON text as PostgreSQL reads it.
-fn read(text: &str) -> pg_sys::JsonbValue {
+fn read(text: &str) -> Value {
     let text = CString::new(text).expect("JSON text has no NUL");
     let mut value = pg_sys::JsonbValue { type_: pg_sys::jbvType::jbvBinary, ..Default::default() };
     // SAFETY: the argument is a cstring and the result a jsonb, palloc'd in one piece.
@@ -366,5 +393,5 @@ fn read(text: &str) -> pg_sys::JsonbValue {
         value.val.binary.len = (pgrx::varsize(jsonb.cast()) - header) as _;
         value.val.binary.data = &raw mut (*jsonb).root;
     }
-    value
+    Value::Ready(value)
 }

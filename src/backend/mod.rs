@@ -4,6 +4,7 @@
 //! |-------------|----------------------------------------------------------------------|
 //! | `statement` | prepared statements through SPI, one cache per backend               |
 //! | `table`     | one row of the extension's own tables, without a statement            |
+//! | `raw`       | functions of PostgreSQL under one guard, instead of one each          |
 //! | `lock`      | the transaction-level advisory lock, and waking who waits for it     |
 //! | `clock`     | the database's clock, sleeping, and what the transaction may do      |
 //! | `server`    | what the server says of its other extensions, and of this one        |
@@ -17,6 +18,7 @@ pub mod clock;
 mod jsonb;
 pub mod lock;
 pub mod publisher;
+mod raw;
 pub mod rights;
 pub mod server;
 pub mod statement;

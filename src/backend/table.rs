@@ -21,6 +21,7 @@ use std::rc::{Rc, Weak};
 use pgrx::datum::DatumWithOid;
 use pgrx::{PgList, pg_sys};
 
+use super::raw::{self, guarded};
 use super::statement::Row;
 
 /// The table is not one that can be reached in the short way: run the statement.
@@ -105,6 +106,15 @@ fn watch(relation: pg_sys::Oid, stale: &Rc<Cell<bool>>) {
     WATCHED.with_borrow_mut(|all| all.push((relation, Rc::downgrade(stale))));
 }
 
+/// What became of opening a table.
+enum Opened {
+    Gone,
+    Stale,
+    NotOurs,
+    Empty,
+    Ready { relation: pg_sys::Relation, snapshot: pg_sys::Snapshot },
+}
+
 /// One use of a table: from opening it to letting it go.
 struct Use<'a> {
     of: &'a Table,
@@ -142,6 +152,22 @@ impl Table {
     ) -> Result<Option<T>, Unfit> {
         let key: Vec<Key> = key.iter().map(Key::Is).collect();
         self.look(|view| view.last(0, &key, read))
+    }
+
+    /// The same in a table that is most often empty: whether it is, its file says.
+    pub fn last_if_any<T>(
+        &self,
+        key: &[DatumWithOid],
+        read: impl FnOnce(&Row) -> T,
+    ) -> Result<Option<T>, Unfit> {
+        let key: Vec<Key> = key.iter().map(Key::Is).collect();
+        let Some(table) = self.open_unless(pg_sys::AccessShareLock, true)? else {
+            return Ok(None);
+        };
+        let mut view = View(table);
+        let last = view.last(0, &key, read);
+        view.0.done();
+        Ok(last)
     }
 
     /// Several looks at one moment, which is now.
@@ -198,6 +224,11 @@ impl Table {
     }
 
     fn open(&self, lock: u32) -> Result<Use<'_>, Unfit> {
+        Ok(self.open_unless(lock, false)?.expect("only an empty table is not opened"))
+    }
+
+    /// Opens the table, unless it is empty and that is all that is to be known.
+    fn open_unless(&self, lock: u32, is_empty: bool) -> Result<Option<Use<'_>>, Unfit> {
         // A function in somebody's index or constraint has called us again.
         if self.in_use.get() {
             return Err(Unfit);
@@ -216,23 +247,43 @@ impl Table {
                 }
                 let kept = self.kept.get();
                 let Some(ways) = (*kept).ways.as_mut() else { return Err(Unfit) };
-                let relation = pg_sys::try_table_open(ways.table, lock as _);
-                if relation.is_null() {
-                    self.forget();
-                    continue;
+                let stale = Rc::as_ptr(&(*kept).stale);
+                let opened = guarded(|| {
+                    let relation = raw::try_table_open(ways.table, lock as _);
+                    if relation.is_null() {
+                        return Opened::Gone;
+                    }
+                    if (*stale).get() {
+                        raw::table_close(relation, lock as _);
+                        return Opened::Stale;
+                    }
+                    if (*(*relation).rd_rel).relowner != raw::GetUserId() {
+                        raw::table_close(relation, pg_sys::NoLock as _);
+                        return Opened::NotOurs;
+                    }
+                    let main = pg_sys::ForkNumber::MAIN_FORKNUM;
+                    if is_empty && raw::RelationGetNumberOfBlocksInFork(relation, main) == 0 {
+                        raw::table_close(relation, pg_sys::NoLock as _);
+                        return Opened::Empty;
+                    }
+                    // As each statement through SPI does: what this transaction has done is
+                    // seen, and what others have committed by now; also by a function in a
+                    // constraint or an index.
+                    raw::CommandCounterIncrement();
+                    raw::PushActiveSnapshot(raw::GetTransactionSnapshot());
+                    Opened::Ready { relation, snapshot: raw::GetActiveSnapshot() }
+                });
+                match opened {
+                    Opened::Gone => self.forget(),
+                    Opened::Stale => {}
+                    Opened::NotOurs => return Err(Unfit),
+                    Opened::Empty => return Ok(None),
+                    Opened::Ready { relation, snapshot } => {
+                        self.in_use.set(true);
+                        (*ways.target).ri_RelationDesc = relation;
+                        return Ok(Some(Use { of: self, ways, relation, snapshot }));
+                    }
                 }
-                if (*kept).stale.get() {
-                    pg_sys::table_close(relation, lock as _);
-                    continue;
-                }
-                if (*(*relation).rd_rel).relowner != pg_sys::GetUserId() {
-                    pg_sys::table_close(relation, pg_sys::NoLock as _);
-                    return Err(Unfit);
-                }
-                let snapshot = fresh_snapshot();
-                self.in_use.set(true);
-                (*ways.target).ri_RelationDesc = relation;
-                return Ok(Use { of: self, ways, relation, snapshot });
             }
         }
     }
@@ -496,34 +547,112 @@ pub struct View<'a>(Use<'a>);
 impl View<'_> {
     /// The last row under a key, in the order of the index; any, if it has none.
     pub fn last<T>(&mut self, way: usize, key: &[Key], read: impl FnOnce(&Row) -> T) -> Option<T> {
-        let mut read = Some(read);
-        let mut last = None;
-        self.0.walk(way, key, |row| {
-            last = read.take().map(|read| read(row));
-            false
-        });
-        last
+        self.0.last(way, key).then(|| read(&self.0.row()))
     }
 
     /// All rows under a key.
     pub fn all<T>(&mut self, way: usize, key: &[Key], read: impl Fn(&Row) -> T) -> Vec<T> {
         let mut all = Vec::new();
-        self.0.walk(way, key, |row| {
-            all.push(read(row));
-            true
-        });
+        self.0.walk(way, key, |row| all.push(read(row)));
         all
     }
 }
 
-/// As each statement through SPI does: what this transaction has done is seen, and what
-/// others have committed by now; also by a function in a constraint or an index.
-fn fresh_snapshot() -> pg_sys::Snapshot {
-    // SAFETY: in a transaction; kept until it is let go, by `Use::done` or by the abort.
+/// What is looked for in an index, and where a row of it goes.
+struct Wanted {
+    table: pg_sys::Relation,
+    index: pg_sys::Oid,
+    snapshot: pg_sys::Snapshot,
+    /// As [`Key::compare`] says it; so many parts of it.
+    key: [(u32, u32, pg_sys::Datum); 2],
+    parts: usize,
+    row: *mut pg_sys::TupleTableSlot,
+    width: usize,
+}
+
+/// The index is open as long as the scan is.
+#[derive(Clone, Copy)]
+struct Scan {
+    of: pg_sys::IndexScanDesc,
+    direction: pg_sys::ScanDirection::Type,
+}
+
+impl Wanted {
+    /// # Safety
+    /// Within [`guarded`]; the key's values are of the types of the index's first columns.
+    unsafe fn begin(&self) -> Scan {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let index = raw::index_open(self.index, pg_sys::AccessShareLock as _);
+            let mut keys = [pg_sys::ScanKeyData::default(); 2];
+            let mut number = 0;
+            for (entry, (strategy, function, value)) in
+                keys.iter_mut().zip(self.key).take(self.parts)
+            {
+                raw::ScanKeyEntryInitialize(
+                    entry,
+                    0,
+                    number + 1,
+                    strategy as _,
+                    pg_sys::Oid::INVALID,
+                    *(*index).rd_indcollation.add(number as usize),
+                    pg_sys::Oid::from(function),
+                    value,
+                );
+                number += 1;
+            }
+            let of = raw::index_beginscan(
+                self.table,
+                index,
+                self.snapshot,
+                #[cfg(feature = "pg18")]
+                ptr::null_mut(),
+                self.parts as _,
+                0,
+            );
+            raw::index_rescan(of, keys.as_mut_ptr(), self.parts as _, ptr::null_mut(), 0);
+            let direction = match (*(*index).rd_indam).amcanbackward {
+                true => pg_sys::ScanDirection::BackwardScanDirection,
+                false => pg_sys::ScanDirection::ForwardScanDirection,
+            };
+            Scan { of, direction }
+        }
+    }
+
+    /// The next row, with all its columns; false when there is none.
+    ///
+    /// # Safety
+    /// Within [`guarded`]; the scan has begun, and not ended.
+    unsafe fn next(&self, scan: Scan) -> bool {
+        // SAFETY: the caller's promise.
+        unsafe {
+            raw::index_getnext_slot(scan.of, scan.direction, self.row) && {
+                deform(self.row, self.width);
+                true
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`next`](Self::next).
+    unsafe fn end(scan: Scan) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            let index = (*scan.of).indexRelation;
+            raw::index_endscan(scan.of);
+            raw::index_close(index, pg_sys::NoLock as _);
+        }
+    }
+}
+
+/// # Safety
+/// Within [`guarded`]; the slot holds a row.
+unsafe fn deform(row: *mut pg_sys::TupleTableSlot, width: usize) {
+    // SAFETY: the caller's promise.
     unsafe {
-        pg_sys::CommandCounterIncrement();
-        pg_sys::PushActiveSnapshot(pg_sys::GetTransactionSnapshot());
-        pg_sys::GetActiveSnapshot()
+        if ((*row).tts_nvalid as usize) < width {
+            raw::slot_getsomeattrs_int(row, width as _);
+        }
     }
 }
 
@@ -531,65 +660,57 @@ impl Use<'_> {
     /// Finds the row with that key into `ways.found`.
     fn find(&mut self, key: &[DatumWithOid]) -> bool {
         let key: Vec<Key> = key.iter().map(Key::Is).collect();
-        let mut found = false;
-        self.walk(0, &key, |_| {
-            found = true;
-            false
-        });
-        found
+        self.last(0, &key)
+    }
+
+    /// Finds the last row under a key, in the order of the index; any, if it has none.
+    fn last(&mut self, way: usize, key: &[Key]) -> bool {
+        let wanted = self.wanted(way, key);
+        // SAFETY: the slot keeps its row's page pinned, also when the scan is over.
+        unsafe {
+            guarded(|| {
+                let scan = wanted.begin();
+                let found = wanted.next(scan);
+                Wanted::end(scan);
+                found
+            })
+        }
     }
 
     /// Walks the rows that an index has under a key, from the last to the first if it has
-    /// an order, for as long as `visit` says. The row that it ends with stays found.
-    fn walk(&mut self, way: usize, key: &[Key], mut visit: impl FnMut(&Row) -> bool) {
-        let snapshot = self.snapshot;
-        // SAFETY: the key's values are of the types of the index's first columns; the scan
-        // is ended before the index is closed, and the slot keeps its row's page pinned.
+    /// an order.
+    fn walk(&mut self, way: usize, key: &[Key], mut visit: impl FnMut(&Row)) {
+        let wanted = self.wanted(way, key);
+        // SAFETY: the scan is ended before anything else is done with the slot.
         unsafe {
-            let index = pg_sys::index_open(self.ways.ways[way], pg_sys::AccessShareLock as _);
-            let mut keys = [pg_sys::ScanKeyData::default(); 2];
-            for (n, part) in key.iter().enumerate() {
-                let (strategy, function, value) = part.compare();
-                pg_sys::ScanKeyEntryInitialize(
-                    &mut keys[n],
-                    0,
-                    n as pg_sys::AttrNumber + 1,
-                    strategy as _,
-                    pg_sys::Oid::INVALID,
-                    *(*index).rd_indcollation.add(n),
-                    pg_sys::Oid::from(function),
-                    value.datum().expect("a key is not NULL").sans_lifetime(),
-                );
+            let (scan, mut found) = guarded(|| {
+                let scan = wanted.begin();
+                (scan, wanted.next(scan))
+            });
+            while found {
+                visit(&self.row());
+                found = guarded(|| wanted.next(scan));
             }
-            let count = key.len() as i32;
-            #[cfg(not(feature = "pg18"))]
-            let scan = pg_sys::index_beginscan(self.relation, index, snapshot, count, 0);
-            #[cfg(feature = "pg18")]
-            let scan =
-                pg_sys::index_beginscan(self.relation, index, snapshot, ptr::null_mut(), count, 0);
-            pg_sys::index_rescan(scan, keys.as_mut_ptr(), count, ptr::null_mut(), 0);
-            let direction = match (*(*index).rd_indam).amcanbackward {
-                true => pg_sys::ScanDirection::BackwardScanDirection,
-                false => pg_sys::ScanDirection::ForwardScanDirection,
-            };
-            while pg_sys::index_getnext_slot(scan, direction, self.ways.found) {
-                self.deform();
-                if !visit(&self.row()) {
-                    break;
-                }
-            }
-            pg_sys::index_endscan(scan);
-            pg_sys::index_close(index, pg_sys::NoLock as _);
+            guarded(|| Wanted::end(scan));
         }
     }
 
-    fn deform(&mut self) {
-        // SAFETY: the slot holds a row.
-        unsafe {
-            if ((*self.ways.found).tts_nvalid as usize) < self.ways.width {
-                pg_sys::slot_getsomeattrs_int(self.ways.found, self.ways.width as _);
-            }
+    fn wanted(&self, way: usize, key: &[Key]) -> Wanted {
+        let mut wanted = Wanted {
+            table: self.relation,
+            index: self.ways.ways[way],
+            snapshot: self.snapshot,
+            key: [(0, 0, pg_sys::Datum::null()); 2],
+            parts: key.len(),
+            row: self.ways.found,
+            width: self.ways.width,
+        };
+        for (place, part) in wanted.key.iter_mut().zip(key) {
+            let (strategy, function, value) = part.compare();
+            let value = value.datum().expect("a key is not NULL").sans_lifetime();
+            *place = (strategy, function, value);
         }
+        wanted
     }
 
     /// The row that has been found.
@@ -600,134 +721,196 @@ impl Use<'_> {
     /// Locks the row that has been found, in its newest version, which then is the one
     /// found. False: somebody else holds it, or it is gone.
     fn lock(&mut self) -> bool {
+        let Ways { found, width, .. } = *self.ways;
+        let (table, snapshot) = (self.relation, self.snapshot);
         let mut why = pg_sys::TM_FailureData::default();
         // SAFETY: the slot holds a row of this relation; its place is copied, as locking
         // fills the slot anew.
-        let result = unsafe {
-            let mut place = (*self.ways.found).tts_tid;
-            pg_sys::table_tuple_lock(
-                self.relation,
-                &mut place,
-                self.snapshot,
-                self.ways.found,
-                pg_sys::GetCurrentCommandId(false),
-                pg_sys::LockTupleMode::LockTupleNoKeyExclusive,
-                pg_sys::LockWaitPolicy::LockWaitSkip,
-                pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as _,
-                &mut why,
-            )
-        };
-        let locked = result == pg_sys::TM_Result::TM_Ok;
-        if locked {
-            self.deform();
+        unsafe {
+            let mut place = (*found).tts_tid;
+            guarded(|| {
+                let result = raw::table_tuple_lock(
+                    table,
+                    &mut place,
+                    snapshot,
+                    found,
+                    raw::GetCurrentCommandId(false),
+                    pg_sys::LockTupleMode::LockTupleNoKeyExclusive,
+                    pg_sys::LockWaitPolicy::LockWaitSkip,
+                    pg_sys::TUPLE_LOCK_FLAG_FIND_LAST_VERSION as _,
+                    &mut why,
+                );
+                result == pg_sys::TM_Result::TM_Ok && {
+                    deform(found, width);
+                    true
+                }
+            })
         }
-        locked
     }
 
     /// Fills the new row with the values of all columns; those not named are NULL.
     fn fill(&mut self, values: &[DatumWithOid]) {
-        // SAFETY: the slot is as wide as the table, and the values have the columns' types.
+        // SAFETY: the slot is empty and as wide as the table; the values have the columns'
+        // types.
         unsafe {
             let new = self.ways.new;
-            pg_sys::ExecClearTuple(new);
             for place in 0..self.ways.width {
                 *(*new).tts_isnull.add(place) = true;
             }
             for (column, value) in self.ways.columns.iter().zip(values) {
                 set(new, *column, value);
             }
-            pg_sys::ExecStoreVirtualTuple(new);
         }
     }
 
     fn insert(&mut self) -> bool {
-        let Ways { estate, target, new, .. } = *self.ways;
+        let (table, row) = (self.relation, self.ways.row());
         // SAFETY: as ExecInsert does for ON CONFLICT DO NOTHING, without its first look at
         // the indexes: the callers have just looked. The row is speculative until the
         // indexes have been asked; when one of them says no, it is taken back.
         unsafe {
-            (*new).tts_tableOid = self.ways.table;
-            pg_sys::ExecConstraints(target, new, estate);
-            self.open_indexes();
-            let token = pg_sys::SpeculativeInsertionLockAcquire(pg_sys::GetCurrentTransactionId());
-            pg_sys::table_tuple_insert_speculative(
-                self.relation,
-                new,
-                pg_sys::GetCurrentCommandId(true),
-                0,
-                ptr::null_mut(),
-                token,
-            );
-            let mut conflict = false;
-            insert_index_tuples(target, new, estate, false, Some(&mut conflict), false);
-            pg_sys::table_tuple_complete_speculative(self.relation, new, token, !conflict);
-            pg_sys::SpeculativeInsertionLockRelease(pg_sys::GetCurrentTransactionId());
-            pg_sys::ExecCloseIndices(target);
-            !conflict
+            guarded(|| {
+                row.store();
+                row.open_indexes();
+                let transaction = raw::GetCurrentTransactionId();
+                let token = raw::SpeculativeInsertionLockAcquire(transaction);
+                raw::table_tuple_insert_speculative(
+                    table,
+                    row.new,
+                    raw::GetCurrentCommandId(true),
+                    0,
+                    ptr::null_mut(),
+                    token,
+                );
+                let mut conflict = false;
+                row.insert_into_indexes(false, Some(&mut conflict), false);
+                raw::table_tuple_complete_speculative(table, row.new, token, !conflict);
+                raw::SpeculativeInsertionLockRelease(transaction);
+                raw::ExecCloseIndices(row.target);
+                !conflict
+            })
         }
     }
 
     /// Writes the row that has been locked anew.
     fn update(&mut self, values: &[(usize, DatumWithOid)]) {
-        let Ways { estate, target, new, found, width, .. } = *self.ways;
-        // SAFETY: as ExecUpdate does. The row is locked by this transaction, so nobody is
-        // waited for and nobody can have changed it.
+        let Ways { found, width, new, .. } = *self.ways;
+        // SAFETY: both slots are as wide as the table; `found` holds the row as it is, and
+        // `new` is empty.
         unsafe {
-            pg_sys::CheckCmdReplicaIdentity(self.relation, pg_sys::CmdType::CMD_UPDATE);
-            pg_sys::ExecClearTuple(new);
             ptr::copy_nonoverlapping((*found).tts_values, (*new).tts_values, width);
             ptr::copy_nonoverlapping((*found).tts_isnull, (*new).tts_isnull, width);
-            for (number, value) in values {
-                set(new, self.ways.columns[number - 1], value);
-            }
-            pg_sys::ExecStoreVirtualTuple(new);
-            (*new).tts_tableOid = self.ways.table;
-            pg_sys::ExecConstraints(target, new, estate);
-            let mut place = (*found).tts_tid;
-            let mut why = pg_sys::TM_FailureData::default();
-            let mut mode = 0;
-            let mut indexes = Default::default();
-            let result = pg_sys::table_tuple_update(
-                self.relation,
-                &mut place,
-                new,
-                pg_sys::GetCurrentCommandId(true),
-                self.snapshot,
-                ptr::null_mut(),
-                true,
-                &mut why,
-                &mut mode,
-                &mut indexes,
-            );
-            assert!(result == pg_sys::TM_Result::TM_Ok, "a row that is locked was changed");
-            #[cfg(feature = "pg15")]
-            let (any, only_summarizing) = (indexes, false);
-            #[cfg(not(feature = "pg15"))]
-            let (any, only_summarizing) = (
-                indexes != pg_sys::TU_UpdateIndexes::TU_None,
-                indexes == pg_sys::TU_UpdateIndexes::TU_Summarizing,
-            );
-            if any {
-                self.open_indexes();
-                insert_index_tuples(target, new, estate, true, None, only_summarizing);
-                pg_sys::ExecCloseIndices(target);
-            }
+        }
+        for (number, value) in values {
+            // SAFETY: the value has the column's type.
+            unsafe { set(new, self.ways.columns[number - 1], value) };
+        }
+        let (table, snapshot, row) = (self.relation, self.snapshot, self.ways.row());
+        let mut why = pg_sys::TM_FailureData::default();
+        // SAFETY: as ExecUpdate does. The row is locked by this transaction, so nobody is
+        // waited for and nobody can have changed it.
+        let result = unsafe {
+            guarded(|| {
+                raw::CheckCmdReplicaIdentity(table, pg_sys::CmdType::CMD_UPDATE);
+                row.store();
+                let mut place = (*found).tts_tid;
+                let mut mode = 0;
+                let mut indexes = Default::default();
+                let result = raw::table_tuple_update(
+                    table,
+                    &mut place,
+                    new,
+                    raw::GetCurrentCommandId(true),
+                    snapshot,
+                    ptr::null_mut(),
+                    true,
+                    &mut why,
+                    &mut mode,
+                    &mut indexes,
+                );
+                #[cfg(feature = "pg15")]
+                let (any, only_summarizing) = (indexes, false);
+                #[cfg(not(feature = "pg15"))]
+                let (any, only_summarizing) = (
+                    indexes != pg_sys::TU_UpdateIndexes::TU_None,
+                    indexes == pg_sys::TU_UpdateIndexes::TU_Summarizing,
+                );
+                if result == pg_sys::TM_Result::TM_Ok && any {
+                    row.open_indexes();
+                    row.insert_into_indexes(true, None, only_summarizing);
+                    raw::ExecCloseIndices(row.target);
+                }
+                result
+            })
+        };
+        assert!(result == pg_sys::TM_Result::TM_Ok, "a row that is locked was changed");
+    }
+
+    /// Lets everything go but the lock of the table, which is the transaction's.
+    fn done(self) {
+        let Ways { found, new, estate, .. } = *self.ways;
+        let table = self.relation;
+        // SAFETY: nothing that is let go is used any more.
+        unsafe {
+            guarded(|| {
+                for slot in [found, new] {
+                    if u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY == 0 {
+                        raw::ExecClearTuple(slot);
+                    }
+                }
+                let context = (*estate).es_per_tuple_exprcontext;
+                raw::MemoryContextReset((*context).ecxt_per_tuple_memory);
+                raw::PopActiveSnapshot();
+                raw::table_close(table, pg_sys::NoLock as _);
+            });
+        }
+    }
+}
+
+/// A row to be written, and what the executor needs for that.
+#[derive(Clone, Copy)]
+struct NewRow<'a> {
+    table: pg_sys::Oid,
+    new: *mut pg_sys::TupleTableSlot,
+    target: *mut pg_sys::ResultRelInfo,
+    estate: *mut pg_sys::EState,
+    indexes: &'a [Index],
+}
+
+impl Ways {
+    fn row(&self) -> NewRow<'_> {
+        let Self { table, new, target, estate, .. } = *self;
+        NewRow { table, new, target, estate, indexes: &self.indexes }
+    }
+}
+
+impl NewRow<'_> {
+    /// Makes a row of the values that have been filled in, and asks the constraints.
+    ///
+    /// # Safety
+    /// Within [`guarded`]; the slot is filled.
+    unsafe fn store(&self) {
+        // SAFETY: the caller's promise.
+        unsafe {
+            raw::ExecStoreVirtualTuple(self.new);
+            (*self.new).tts_tableOid = self.table;
+            raw::ExecConstraints(self.target, self.new, self.estate);
         }
     }
 
-    /// Opens the indexes that the new row belongs into; the others are left out.
+    /// Opens the indexes that the row belongs into; the others are left out.
     ///
     /// # Safety
-    /// The new row is filled.
-    unsafe fn open_indexes(&mut self) {
-        let Ways { estate, target, new, .. } = *self.ways;
+    /// Within [`guarded`]; the row is filled.
+    unsafe fn open_indexes(&self) {
+        let Self { new, target, estate, .. } = *self;
         // SAFETY: the caller's promise. An index is locked as the executor does. What an
         // index keeps from one row to the next is dropped with this call's memory.
         unsafe {
             let context = (*estate).es_per_tuple_exprcontext;
             (*context).ecxt_scantuple = new;
             (*target).ri_NumIndices = 0;
-            for Index { oid, info, condition } in &self.ways.indexes {
+            for Index { oid, info, condition } in self.indexes {
                 if !holds(*condition, context) {
                     continue;
                 }
@@ -738,25 +921,35 @@ impl Use<'_> {
                 let n = (*target).ri_NumIndices as usize;
                 *(*target).ri_IndexRelationInfo.add(n) = *info;
                 *(*target).ri_IndexRelationDescs.add(n) =
-                    pg_sys::index_open(*oid, pg_sys::RowExclusiveLock as _);
+                    raw::index_open(*oid, pg_sys::RowExclusiveLock as _);
                 (*target).ri_NumIndices += 1;
             }
         }
     }
 
-    /// Lets everything go but the lock of the table, which is the transaction's.
-    fn done(self) {
-        // SAFETY: nothing that is let go is used any more.
+    /// # Safety
+    /// Within [`guarded`]; the row is in the table, and the indexes are open. `conflict`
+    /// only of a speculative row.
+    unsafe fn insert_into_indexes(
+        &self,
+        update: bool,
+        conflict: Option<&mut bool>,
+        #[allow(unused_variables)] only_summarizing: bool,
+    ) {
+        let speculative = conflict.is_some();
+        // SAFETY: the caller's promise.
         unsafe {
-            for slot in [self.ways.found, self.ways.new] {
-                if u32::from((*slot).tts_flags) & pg_sys::TTS_FLAG_EMPTY == 0 {
-                    pg_sys::ExecClearTuple(slot);
-                }
-            }
-            let context = (*self.ways.estate).es_per_tuple_exprcontext;
-            pg_sys::MemoryContextReset((*context).ecxt_per_tuple_memory);
-            pg_sys::PopActiveSnapshot();
-            pg_sys::table_close(self.relation, pg_sys::NoLock as _);
+            raw::ExecInsertIndexTuples(
+                self.target,
+                self.new,
+                self.estate,
+                update,
+                speculative,
+                conflict.map_or(ptr::null_mut(), ptr::from_mut),
+                ptr::null_mut(),
+                #[cfg(not(feature = "pg15"))]
+                only_summarizing,
+            );
         }
     }
 }
@@ -777,47 +970,19 @@ unsafe fn set(slot: *mut pg_sys::TupleTableSlot, column: Column, value: &DatumWi
 /// Whether a row meets an index's condition; none is always met.
 ///
 /// # Safety
-/// The condition was prepared for rows of this shape, and the context has the row.
+/// Within [`guarded`]; the condition was prepared for rows of this shape, and the context
+/// has the row.
 unsafe fn holds(condition: *mut pg_sys::ExprState, context: *mut pg_sys::ExprContext) -> bool {
     if condition.is_null() {
         return true;
     }
     let mut is_null = false;
-    // SAFETY: the caller's promise; an error in the condition unwinds as from any other
-    // function of PostgreSQL.
+    // SAFETY: the caller's promise. A prepared expression can be evaluated.
     unsafe {
-        let evaluate = (*condition).evalfunc.expect("a prepared expression can be evaluated");
+        let evaluate = (*condition).evalfunc.unwrap_unchecked();
         let before = pg_sys::MemoryContextSwitchTo((*context).ecxt_per_tuple_memory);
-        let met = pg_sys::ffi::pg_guard_ffi_boundary(|| evaluate(condition, context, &mut is_null));
+        let met = evaluate(condition, context, &mut is_null);
         pg_sys::MemoryContextSwitchTo(before);
         !is_null && met.value() != 0
-    }
-}
-
-/// # Safety
-/// As for PostgreSQL's function of that name; its last argument came with 16.
-unsafe fn insert_index_tuples(
-    target: *mut pg_sys::ResultRelInfo,
-    row: *mut pg_sys::TupleTableSlot,
-    estate: *mut pg_sys::EState,
-    update: bool,
-    conflict: Option<&mut bool>,
-    #[allow(unused_variables)] only_summarizing: bool,
-) {
-    let speculative = conflict.is_some();
-    let conflict = conflict.map_or(ptr::null_mut(), ptr::from_mut);
-    // SAFETY: the caller's promise.
-    unsafe {
-        pg_sys::ExecInsertIndexTuples(
-            target,
-            row,
-            estate,
-            update,
-            speculative,
-            conflict,
-            ptr::null_mut(),
-            #[cfg(not(feature = "pg15"))]
-            only_summarizing,
-        );
     }
 }

@@ -4,8 +4,10 @@ use pgrx::pg_sys::panic::ErrorReport;
 use pgrx::prelude::*;
 
 use super::settle::Call;
-use super::{State, own_claim};
+use super::{CLAIMS, State, Status, own_claim};
 use crate::backend::clock;
+use crate::backend::statement::Row;
+use crate::backend::table::Unfit;
 use crate::backend::value::{AnyIdentifier, Instant};
 use crate::error::Refusal;
 use crate::outcome::Outcome;
@@ -130,6 +132,13 @@ impl Call {
 
     fn lock_row(&self, token: i64) -> Option<Instant> {
         let args = [self.slot_id.as_str().into(), token.into(), self.holder.as_str().into()];
-        FENCE.with(|fence| fence.first(&args, |row| row.must(1)))
+        let expires_at = |row: &Row| match Status::from_word(row.must(3)) {
+            Status::Claimed if row.must::<&str>(2) == self.holder => row.get(5),
+            _ => None,
+        };
+        match CLAIMS.with(|claims| claims.hold(&args[..2], expires_at)) {
+            Ok(held) => held.flatten(),
+            Err(Unfit) => FENCE.with(|fence| fence.first(&args, |row| row.must(1))),
+        }
     }
 }

@@ -135,7 +135,7 @@ fn are_known() -> bool {
 
 pub fn read(slot_id: &str) -> Option<Pool> {
     let args = [slot_id.into()];
-    POOLS.with(|pools| pools.last(&args, Pool::read)).unwrap_or_else(|Unfit| {
+    POOLS.with(|pools| pools.last_if_any(&args, Pool::read)).unwrap_or_else(|Unfit| {
         are_known().then(|| READ.with(|read| read.first(&args, Pool::read))).flatten()
     })
 }
