@@ -1008,11 +1008,17 @@ $$;
 -- What has expired in a pool: its units are free, and are given back by the next claim.
 CREATE INDEX slot_claims_pool_expires_at_idx ON claims.slot_claims (slot_id, expires_at)
     WHERE status = 'claimed' AND units IS NOT NULL AND period IS NULL;
+-- A slot's periods by their begin, whether it has one or not. None overlaps the next, so what is
+-- in the way of a period is found in one step, where the constraint's index takes many.
+CREATE INDEX slot_claims_period_idx
+    ON claims.slot_claims (slot_id, (coalesce(lower(period), '-infinity')))
+    WHERE ended_at IS NULL AND period IS NOT NULL AND units IS NULL;
 -- Units for a period: how many are taken at any instant of it.
 CREATE INDEX slot_claims_pool_period_idx ON claims.slot_claims USING gist (slot_id, period)
     WHERE ended_at IS NULL AND period IS NOT NULL AND units IS NOT NULL;
 
 COMMENT ON INDEX claims.slot_claims_pool_expires_at_idx IS 'open units of a pool by the end of their lease';
+COMMENT ON INDEX claims.slot_claims_period_idx IS 'a slot''s open periods by their begin';
 COMMENT ON INDEX claims.slot_claims_pool_period_idx IS 'units of a pool by the period they are taken for';
 
 SET LOCAL search_path TO @extschema@, pg_temp;

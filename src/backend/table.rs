@@ -518,6 +518,8 @@ pub enum Key<'a, 'v> {
     Is(&'a DatumWithOid<'v>),
     /// An instant.
     AtMost(&'a DatumWithOid<'v>),
+    /// An instant that is later.
+    Before(&'a DatumWithOid<'v>),
     /// A range, in a GiST index.
     Overlaps(&'a DatumWithOid<'v>),
 }
@@ -534,6 +536,7 @@ impl<'a, 'v> Key<'a, 'v> {
             Self::AtMost(value) => {
                 (pg_sys::BTLessEqualStrategyNumber, pg_sys::F_TIMESTAMPTZ_LE, value)
             }
+            Self::Before(value) => (pg_sys::BTLessStrategyNumber, pg_sys::F_TIMESTAMPTZ_LT, value),
             Self::Overlaps(value) => {
                 (pg_sys::RTOverlapStrategyNumber, pg_sys::F_RANGE_OVERLAPS, value)
             }
@@ -553,8 +556,29 @@ impl View<'_> {
     /// All rows under a key.
     pub fn all<T>(&mut self, way: usize, key: &[Key], read: impl Fn(&Row) -> T) -> Vec<T> {
         let mut all = Vec::new();
-        self.0.walk(way, key, |row| all.push(read(row)));
+        self.0.walk(way, key, |row| {
+            all.push(read(row));
+            true
+        });
         all
+    }
+
+    /// The rows under a key, from the last one back to where one is not wanted any more.
+    pub fn back_while<T>(
+        &mut self,
+        way: usize,
+        key: &[Key],
+        read: impl Fn(&Row) -> T,
+        is_wanted: impl Fn(&T) -> bool,
+    ) -> Vec<T> {
+        let mut wanted = Vec::new();
+        self.0.walk(way, key, |row| {
+            let row = Some(read(row)).filter(&is_wanted);
+            let goes_on = row.is_some();
+            wanted.extend(row);
+            goes_on
+        });
+        wanted
     }
 }
 
@@ -678,8 +702,8 @@ impl Use<'_> {
     }
 
     /// Walks the rows that an index has under a key, from the last to the first if it has
-    /// an order.
-    fn walk(&mut self, way: usize, key: &[Key], mut visit: impl FnMut(&Row)) {
+    /// an order, for as long as `visit` says.
+    fn walk(&mut self, way: usize, key: &[Key], mut visit: impl FnMut(&Row) -> bool) {
         let wanted = self.wanted(way, key);
         // SAFETY: the scan is ended before anything else is done with the slot.
         unsafe {
@@ -687,8 +711,7 @@ impl Use<'_> {
                 let scan = wanted.begin();
                 (scan, wanted.next(scan))
             });
-            while found {
-                visit(&self.row());
+            while found && visit(&self.row()) {
                 found = guarded(|| wanted.next(scan));
             }
             guarded(|| Wanted::end(scan));

@@ -276,14 +276,16 @@ thread_local! {
     };
 }
 
-/// The indexes of [`CLAIMS`]: by token, and those of the constants below.
-const WAYS: [&CStr; 6] = [
+/// The indexes of [`CLAIMS`]: by token, and those of the constants below. The exclusion
+/// constraint stands behind them, as what it says is relied on.
+const WAYS: [&CStr; 7] = [
     c"slot_claims_pkey",
     c"slot_claims_active_key",
-    c"slot_claims_slot_id_period_excl",
+    c"slot_claims_period_idx",
     c"slot_claims_pool_period_idx",
     c"slot_claims_pool_idx",
     c"slot_claims_pool_expires_at_idx",
+    c"slot_claims_slot_id_period_excl",
 ];
 const ACTIVE_WHOLE: usize = 1;
 const ACTIVE_PERIODS: usize = 2;

@@ -4,6 +4,9 @@
 //! question for all three.
 
 use std::cmp::Reverse;
+use std::iter;
+
+use pgrx::datum::DatumWithOid;
 
 use super::extent::{Extent, Period, peak};
 use super::pool::{self, Pool};
@@ -136,19 +139,29 @@ impl Room {
 
     /// What the statement reads, without it.
     fn see_overlapping(slot_id: &str, extent: Extent) -> Result<Vec<Claim>, Unfit> {
+        fn key<'a, 'v>(slot: &'a DatumWithOid<'v>, more: Option<Key<'a, 'v>>) -> Vec<Key<'a, 'v>> {
+            iter::once(Key::Is(slot)).chain(more).collect()
+        }
         let slot = slot_id.into();
-        let period = extent.period.map(|Period { from, to }| TimeRange { from, to }.into());
-        let periods = match extent.units {
-            Some(_) => POOL_PERIODS,
-            None => ACTIVE_PERIODS,
-        };
-        let mut key = vec![Key::Is(&slot)];
-        key.extend(period.iter().map(Key::Overlaps));
+        let end = extent.period.map(|period| period.to.into());
+        let range = extent.period.map(|Period { from, to }| TimeRange { from, to }.into());
         CLAIMS.with(|claims| {
             claims.look(|view| {
-                let mut seen = view.all(periods, &key, Claim::read);
-                seen.extend(view.last(ACTIVE_WHOLE, &key[..1], Claim::read));
-                seen.extend(view.last(0, &key[..1], Claim::read));
+                let mut seen = match extent.units {
+                    Some(_) => {
+                        let key = key(&slot, range.as_ref().map(Key::Overlaps));
+                        view.all(POOL_PERIODS, &key, Claim::read)
+                    }
+                    // Of these no two overlap. Going back from the period's end, the first
+                    // that does not reach into it has only such behind it.
+                    None => {
+                        let key = key(&slot, end.as_ref().map(Key::Before));
+                        let reaches = |claim: &Claim| extent.meets(claim.extent);
+                        view.back_while(ACTIVE_PERIODS, &key, Claim::read, reaches)
+                    }
+                };
+                seen.extend(view.last(ACTIVE_WHOLE, &[Key::Is(&slot)], Claim::read));
+                seen.extend(view.last(0, &[Key::Is(&slot)], Claim::read));
                 seen.sort_by_key(|claim| Reverse(claim.token));
                 seen
             })
