@@ -609,21 +609,18 @@ impl Wanted {
         unsafe {
             let index = raw::index_open(self.index, pg_sys::AccessShareLock as _);
             let mut keys = [pg_sys::ScanKeyData::default(); 2];
-            let mut number = 0;
-            for (entry, (strategy, function, value)) in
-                keys.iter_mut().zip(self.key).take(self.parts)
-            {
+            let parts = keys.iter_mut().zip(self.key).take(self.parts);
+            for (number, (entry, (strategy, function, value))) in parts.enumerate() {
                 raw::ScanKeyEntryInitialize(
                     entry,
                     0,
-                    number + 1,
+                    number as pg_sys::AttrNumber + 1,
                     strategy as _,
                     pg_sys::Oid::INVALID,
-                    *(*index).rd_indcollation.add(number as usize),
+                    *(*index).rd_indcollation.add(number),
                     pg_sys::Oid::from(function),
                     value,
                 );
-                number += 1;
             }
             let of = raw::index_beginscan(
                 self.table,
