@@ -609,8 +609,8 @@ impl Wanted {
         unsafe {
             let index = raw::index_open(self.index, pg_sys::AccessShareLock as _);
             let mut keys = [pg_sys::ScanKeyData::default(); 2];
-            let parts = keys.iter_mut().zip(self.key).take(self.parts);
-            for (number, (entry, (strategy, function, value))) in parts.enumerate() {
+            let parts = keys.iter_mut().zip(&self.key).take(self.parts);
+            for (number, (entry, &(strategy, function, value))) in parts.enumerate() {
                 raw::ScanKeyEntryInitialize(
                     entry,
                     0,
