@@ -7,7 +7,7 @@ use pgrx::prelude::*;
 use super::extent::{Extent, Period};
 use super::pool;
 use super::room::{Obstacle, Room};
-use super::{Claim, State, last_claim};
+use super::{Claim, State};
 use crate::backend::clock;
 use crate::backend::value::{AnyIdentifier, Instant, Reply, literal};
 use crate::error::Refusal;
@@ -37,16 +37,18 @@ fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Reply, ErrorReport> {
     let answer = if pool::read(&slot_id).is_some() {
         check(&slot_id, Extent { period: None, units: Some(1) })
     } else {
-        match last_claim(&slot_id) {
-            None => Answer {
+        let room = Room::read(&slot_id, Extent::WHOLE);
+        let answer = judge(&slot_id, &room);
+        match room.last() {
+            _ if room.is_untouched() => Answer {
                 status: Some("free"),
                 ..Answer::yes(Outcome::Absent, "Nobody has ever claimed that slot.")
             },
-            Some(last) => {
-                let answer = check(&slot_id, Extent::WHOLE);
-                let expired = answer.ok && last.state(clock::now()) == State::Expired;
-                Answer { previous_holder: expired.then_some(last.holder), ..answer }
+            // Open, and all the same not in the way: its lease is over.
+            Some(last) if answer.ok => {
+                Answer { previous_holder: Some(last.holder.clone()), ..answer }
             }
+            _ => answer,
         }
     };
     Ok(Reply::from(&Answer { slot_id: Some(slot_id), ..answer }))
@@ -161,7 +163,10 @@ fn periods(window: Period, length_ms: i64, step_ms: i64) -> Result<Vec<Period>, 
 }
 
 fn check(slot_id: &str, extent: Extent) -> Answer {
-    let room = Room::read(slot_id, extent);
+    judge(slot_id, &Room::read(slot_id, extent))
+}
+
+fn judge(slot_id: &str, room: &Room) -> Answer {
     let now = clock::now();
     let available = room.pool.map(|pool| room.available(pool, None, now).max(0));
     let capacity = room.pool.map(|pool| pool.capacity);

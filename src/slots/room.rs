@@ -207,7 +207,17 @@ impl Room {
         }
     }
 
-    /// The same for a part of its period, as it was read.
+    /// Whether nobody has ever claimed anything of the slot.
+    pub fn is_untouched(&self) -> bool {
+        self.last_token == 0
+    }
+
+    /// The slot's last claim, if it is open.
+    pub fn last(&self) -> Option<&Claim> {
+        self.active.iter().find(|claim| claim.token == self.last_token)
+    }
+
+    /// The room of a part of its period, as it was read.
     pub fn part(&self, period: Period) -> Self {
         let extent = Extent { period: Some(period), ..self.extent };
         let part = |claim: &&Claim| extent.meets(claim.extent);
