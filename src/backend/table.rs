@@ -150,8 +150,7 @@ impl Table {
         key: &[DatumWithOid],
         read: impl FnOnce(&Row) -> T,
     ) -> Result<Option<T>, Unfit> {
-        let key: Vec<Key> = key.iter().map(Key::Is).collect();
-        self.look(|view| view.last(0, &key, read))
+        self.look(|view| view.last(0, &equal(key), read))
     }
 
     /// The same in a table that is most often empty: whether it is, its file says.
@@ -160,22 +159,13 @@ impl Table {
         key: &[DatumWithOid],
         read: impl FnOnce(&Row) -> T,
     ) -> Result<Option<T>, Unfit> {
-        let key: Vec<Key> = key.iter().map(Key::Is).collect();
-        let Some(table) = self.open_unless(pg_sys::AccessShareLock, true)? else {
-            return Ok(None);
-        };
-        let mut view = View(table);
-        let last = view.last(0, &key, read);
-        view.0.done();
-        Ok(last)
+        let table = self.open_unless_empty(pg_sys::AccessShareLock, true)?;
+        Ok(table.and_then(|table| View::during(table, |view| view.last(0, &equal(key), read))))
     }
 
     /// Several looks at one moment, which is now.
     pub fn look<T>(&self, look: impl FnOnce(&mut View) -> T) -> Result<T, Unfit> {
-        let mut view = View(self.open(pg_sys::AccessShareLock)?);
-        let seen = look(&mut view);
-        view.0.done();
-        Ok(seen)
+        Ok(View::during(self.open(pg_sys::AccessShareLock)?, look))
     }
 
     /// Inserts a row whose values are those of the columns, unless a unique index or an
@@ -224,11 +214,11 @@ impl Table {
     }
 
     fn open(&self, lock: u32) -> Result<Use<'_>, Unfit> {
-        Ok(self.open_unless(lock, false)?.expect("only an empty table is not opened"))
+        Ok(self.open_unless_empty(lock, false)?.expect("whether it is empty was not asked"))
     }
 
-    /// Opens the table, unless it is empty and that is all that is to be known.
-    fn open_unless(&self, lock: u32, is_empty: bool) -> Result<Option<Use<'_>>, Unfit> {
+    /// Opens the table; if that is asked, not when it is empty.
+    fn open_unless_empty(&self, lock: u32, asked: bool) -> Result<Option<Use<'_>>, Unfit> {
         // A function in somebody's index or constraint has called us again.
         if self.in_use.get() {
             return Err(Unfit);
@@ -262,7 +252,7 @@ impl Table {
                         return Opened::NotOurs;
                     }
                     let main = pg_sys::ForkNumber::MAIN_FORKNUM;
-                    if is_empty && raw::RelationGetNumberOfBlocksInFork(relation, main) == 0 {
+                    if asked && raw::RelationGetNumberOfBlocksInFork(relation, main) == 0 {
                         raw::table_close(relation, pg_sys::NoLock as _);
                         return Opened::Empty;
                     }
@@ -544,10 +534,21 @@ impl<'a, 'v> Key<'a, 'v> {
     }
 }
 
+fn equal<'a, 'v>(key: &'a [DatumWithOid<'v>]) -> Vec<Key<'a, 'v>> {
+    key.iter().map(Key::Is).collect()
+}
+
 /// A table as it is at one moment.
 pub struct View<'a>(Use<'a>);
 
-impl View<'_> {
+impl<'a> View<'a> {
+    fn during<T>(table: Use<'a>, look: impl FnOnce(&mut Self) -> T) -> T {
+        let mut view = Self(table);
+        let seen = look(&mut view);
+        view.0.done();
+        seen
+    }
+
     /// The last row under a key, in the order of the index; any, if it has none.
     pub fn last<T>(&mut self, way: usize, key: &[Key], read: impl FnOnce(&Row) -> T) -> Option<T> {
         self.0.last(way, key).then(|| read(&self.0.row()))
@@ -680,8 +681,7 @@ unsafe fn deform(row: *mut pg_sys::TupleTableSlot, width: usize) {
 impl Use<'_> {
     /// Finds the row with that key into `ways.found`.
     fn find(&mut self, key: &[DatumWithOid]) -> bool {
-        let key: Vec<Key> = key.iter().map(Key::Is).collect();
-        self.last(0, &key)
+        self.last(0, &equal(key))
     }
 
     /// Finds the last row under a key, in the order of the index; any, if it has none.

@@ -38,17 +38,16 @@ fn check_slot(slot_id: Option<AnyIdentifier>) -> Result<Reply, ErrorReport> {
         check(&slot_id, Extent { period: None, units: Some(1) })
     } else {
         let room = Room::read(&slot_id, Extent::WHOLE);
-        let answer = judge(&slot_id, &room);
-        match room.last() {
-            _ if room.is_untouched() => Answer {
+        if room.is_untouched() {
+            Answer {
                 status: Some("free"),
                 ..Answer::yes(Outcome::Absent, "Nobody has ever claimed that slot.")
-            },
-            // Open, and all the same not in the way: its lease is over.
-            Some(last) if answer.ok => {
-                Answer { previous_holder: Some(last.holder.clone()), ..answer }
             }
-            _ => answer,
+        } else {
+            let answer = judge(&slot_id, &room);
+            // Open, and all the same not in the way: its lease is over.
+            let expired = room.last().filter(|_| answer.ok);
+            Answer { previous_holder: expired.map(|last| last.holder.clone()), ..answer }
         }
     };
     Ok(Reply::from(&Answer { slot_id: Some(slot_id), ..answer }))
